@@ -1,0 +1,120 @@
+"""What was decided: the engine as it is, the image chosen, and the Plan, each choice with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What a container engine says of itself. `assumed` where no engine was asked."""
+
+    kind: str  # docker | podman
+    rootless: bool = False
+    assumed: bool = False
+    client_version: str | None = None
+    server_version: str | None = None
+    endpoint: str | None = None  # unix:///var/run/docker.sock …
+    operating_system: str | None = None  # as `docker info` says it
+    kernel: str | None = None
+    machine: str | None = None
+    runtime: str | None = None  # runc | crun …
+    runtimes: tuple[str, ...] = ()
+    security: tuple[str, ...] = ()
+    data_root: str | None = None
+    desktop: bool = False
+    remote: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One choice and why it was made."""
+
+    choice: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An image that was not taken, and the fact that refused it."""
+
+    reference: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageChoice:
+    """The image decided on. `source`: catalog, profile, or flag; `gfx` are the targets it is known to carry."""
+
+    reference: str
+    source: str
+    digest: str | None = None
+    rocm: str | None = None
+    gfx: tuple[str, ...] = ()
+    size_bytes: int | None = None  # unpacked, where the catalog knows it
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRef:
+    """A chosen GPU by all its names; the numbers are those of this moment, `bdf` with partition and `uuid` last."""
+
+    index: int
+    gfx: str | None
+    bdf: str
+    partition: int
+    uuid: str | None
+    render_node: str | None
+    name: str
+
+    @property
+    def identity(self) -> str:
+        """The name that survives a reboot: the BDF, with `/N` for a partition beyond the first."""
+        return self.bdf if self.partition == 0 else f"{self.bdf}/{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A bind mount (an absolute host path) or a named volume."""
+
+    kind: str  # bind | volume
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The decided container: pure data. A dry run, an export and a launch are this, rendered differently."""
+
+    profile: str
+    project: str
+    name: str  # of the environment; the container is rocenv-PROJECT-NAME
+    engine: EngineFacts
+    image: ImageChoice
+    gpus: tuple[GpuRef, ...]
+    devices: tuple[str, ...]
+    groups: tuple[int, ...]
+    keep_groups: bool
+    env: Mapping[str, str]
+    mounts: tuple[Mount, ...]
+    security: tuple[str, ...]
+    cap_add: tuple[str, ...]
+    ipc: str | None
+    shm_size: int | None  # bytes
+    ports: tuple[str, ...]
+    user: str | None
+    workdir: str
+    labels: Mapping[str, str]
+    smoke_level: str
+    smoke_probes: tuple[str, ...] = ()
+    visible_indices: tuple[int, ...] | None = None  # set where a visibility variable, not the devices, selects
+    reasons: tuple[Reason, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def container(self) -> str:
+        """The container's name."""
+        return f"rocenv-{self.project}-{self.name}"

@@ -1,0 +1,58 @@
+"""What is wished: a profile, with the layer that each of its keys came from. No host data in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ImageWish:
+    """Which image: a `family` of the catalog with constraints (`>=7.0`, `3.12`, …), or one exact `reference`."""
+
+    family: str | None = None
+    reference: str | None = None
+    rocm: str | None = None
+    python: str | None = None
+    ubuntu: str | None = None
+    framework: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildWish:
+    """How an image is built from the one chosen; empty where the image is used as it is."""
+
+    template: str | None = None
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    args: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeWish:
+    """The proof wished at the end of `up`: a level, or probes by name."""
+
+    level: str
+    probes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A container as it is wished; `origins` tells for each dotted key the layer that set it."""
+
+    name: str
+    summary: str
+    image: ImageWish
+    build: BuildWish
+    gpus: str  # a selection in words: all, none, 0,2, gfx1100, a BDF …
+    visible: str  # hip | rocr: which visibility variable this software bears
+    env: Mapping[str, str]
+    mounts: tuple[str, ...]
+    caches: tuple[str, ...]
+    ports: tuple[str, ...]
+    user: str  # caller | image | root | UID[:GID]
+    shm_size: str | None
+    loosen: tuple[str, ...]
+    smoke: SmokeWish
+    strict: bool
+    origins: Mapping[str, str] = field(default_factory=dict)

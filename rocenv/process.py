@@ -1,0 +1,129 @@
+"""The one place that starts processes: argv lists, never a shell; a time limit on all that could hang."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, NoReturn
+
+# What has been started, oldest first, for `rocenv --verbose` and for the tests.
+log: list[tuple[str, ...]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a finished process left: its exit status (negative for a signal) and its two streams as text."""
+
+    argv: tuple[str, ...]
+    status: int
+    stdout: str
+    stderr: str
+
+
+class ProgramMissingError(Exception):
+    """The program is not on PATH, or may not be executed."""
+
+    def __init__(self, program: str) -> None:
+        super().__init__(f"`{program}` cannot be started")
+        self.program = program
+
+
+class TimedOutError(Exception):
+    """The process did not end within `seconds`; it has been killed."""
+
+    def __init__(self, argv: Sequence[str], seconds: float) -> None:
+        super().__init__(f"`{shlex.join(argv)}` did not answer within {seconds:g} s")
+        self.seconds = seconds
+
+
+def start(
+    argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: IO[bytes] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start `argv` with both streams piped and return at once; `finish` waits for it.
+
+    Raises ProgramMissingError when there is no such program.
+    """
+    log.append(tuple(argv))
+    try:
+        return subprocess.Popen(
+            list(argv),
+            stdin=stdin if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if env is None else {**os.environ, **env},
+        )
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise ProgramMissingError(argv[0]) from error
+
+
+def finish(process: subprocess.Popen[bytes], seconds: float) -> Completed:
+    """Wait for a process of `start`; kill it and raise TimedOutError after `seconds`."""
+    argv = tuple(str(word) for word in process.args) if isinstance(process.args, list) else ()
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except BaseException as error:
+        process.kill()
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise TimedOutError(argv, seconds) from None
+        raise
+    return Completed(argv, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def run(
+    argv: Sequence[str], *, seconds: float, data: bytes | None = None, env: Mapping[str, str] | None = None
+) -> Completed:
+    """Run `argv` to its end and return what it left; `data` goes to its standard input.
+
+    Raises ProgramMissingError, or TimedOutError after `seconds` (the process is killed first).
+    """
+    log.append(tuple(argv))
+    try:
+        done = subprocess.run(
+            list(argv),
+            input=data if data is not None else b"",
+            capture_output=True,
+            timeout=seconds,
+            env=None if env is None else {**os.environ, **env},
+            check=False,
+        )
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise ProgramMissingError(argv[0]) from error
+    except subprocess.TimeoutExpired:
+        raise TimedOutError(argv, seconds) from None
+    return Completed(
+        tuple(argv), done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    )
+
+
+def attached(argv: Sequence[str]) -> int:
+    """Run `argv` on this process's own terminal and streams and return its exit status.
+
+    For commands that the user watches (a pull, a build, a one-off). SIGINT reaches the child through the terminal;
+    this process waits for the child to end before it goes on.
+    """
+    log.append(tuple(argv))
+    try:
+        child = subprocess.Popen(list(argv))
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise ProgramMissingError(argv[0]) from error
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue  # the child has had the same signal; its answer to it is the answer
+
+
+def replace(argv: Sequence[str]) -> NoReturn:
+    """Become `argv`: a terminal, its size, its signals and the exit status are then the engine's own.
+
+    Raises ProgramMissingError when there is no such program.
+    """
+    log.append(tuple(argv))
+    try:
+        os.execvp(argv[0], list(argv))  # noqa: S606
+    except OSError as error:
+        raise ProgramMissingError(argv[0]) from error
