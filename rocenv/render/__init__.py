@@ -1,0 +1,1 @@
+"""A Plan in the words of another tool: one format, one module. Pure: text in, text out."""
