@@ -1,0 +1,166 @@
+"""The speed figures: everything that is compared is measured side by side in one run, and reported as ratios.
+
+    ./dev bench [start] [detect] [engine] [--rounds N] [--json FILE]
+
+Units, measured in the same run: P is a bare `python -c pass`, T a two-command Typer program that does nothing.
+`detect` lays a host of 63 partitions over /sys in a mount namespace of its own (root); `engine` runs in the test bed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PYTHON = sys.executable
+ROCENV = [PYTHON, "-m", "rocenv"]
+BED = CHECKOUT / "tests" / "bed" / "bed.py"
+PARTITIONED_HOST = "mi300x-cpx"
+
+TYPER_PROGRAM = """
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def one() -> None:
+    pass
+
+
+@app.command()
+def two() -> None:
+    pass
+
+
+app()
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command to be timed, and what puts things back afterwards (not timed)."""
+
+    name: str
+    argv: Sequence[str]
+    after: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A figure to reach: the median of `case` is at most the sum of factor × median over `terms`."""
+
+    case: str
+    terms: dict[str, float]
+
+    def judge(self, medians: dict[str, float]) -> dict[str, object]:
+        allowed = sum(factor * medians[name] for name, factor in self.terms.items())
+        rule = " + ".join(f"{factor:g} {name}" for name, factor in self.terms.items())
+        share = medians[self.case] / allowed
+        return {"case": self.case, "limit": rule, "share_of_limit": round(share, 3), "ok": share <= 1}
+
+
+@dataclass
+class Report:
+    medians: dict[str, float] = field(default_factory=dict)
+    limits: list[dict[str, object]] = field(default_factory=list)
+
+
+def spend(argv: Sequence[str]) -> float:
+    """Seconds that one run of `argv` takes; a run that fails ends the benchmark, for its time means nothing."""
+    start = time.perf_counter()
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        sys.exit(f"error: `{' '.join(argv)}` ended with {done.returncode}: {done.stderr.decode(errors='replace')}")
+    return seconds
+
+
+def medians(cases: Sequence[Case], rounds: int) -> dict[str, float]:
+    """Milliseconds of each case: the median of `rounds`, all cases in turn in each, after one round to warm up."""
+    taken: dict[str, list[float]] = {case.name: [] for case in cases}
+    for turn in range(rounds + 1):
+        for case in cases:
+            seconds = spend(case.argv)
+            if turn:
+                taken[case.name].append(seconds)
+            if case.after:
+                spend(case.after)
+    return {name: round(statistics.median(values) * 1000, 2) for name, values in taken.items()}
+
+
+def units(folder: Path) -> list[Case]:
+    program = folder / "typer_program.py"
+    program.write_text(TYPER_PROGRAM)
+    return [Case("P", [PYTHON, "-c", "pass"]), Case("T", [PYTHON, str(program), "one"])]
+
+
+def measure(report: Report, cases: Sequence[Case], limits: Sequence[Limit], rounds: int) -> None:
+    found = medians(cases, rounds)
+    report.medians.update(found)
+    report.limits += [limit.judge(found) for limit in limits]
+
+
+def start(report: Report, rounds: int, folder: Path) -> None:
+    cases = [*units(folder), Case("rocenv --version", [*ROCENV, "--version"])]
+    measure(report, cases, [Limit("rocenv --version", {"P": 2.5})], rounds)
+
+
+def detect(report: Report, rounds: int, folder: Path) -> None:
+    """`detect --json` of 63 partitions, in a mount namespace where that host's tree lies over /sys."""
+    if os.environ.get("ROCENV_BENCH_INSIDE") != "1":
+        tree = folder / PARTITIONED_HOST
+        subprocess.run(
+            [PYTHON, str(CHECKOUT / "tests" / "hosts" / "builder.py"), PARTITIONED_HOST, str(tree)], check=True
+        )
+        result = folder / "inside.json"
+        over = 'mount --make-rprivate / && mount --rbind "$1" /sys && shift && exec "$@"'
+        inside = [PYTHON, __file__, "detect", "--rounds", str(rounds), "--json", str(result)]
+        argv = ["unshare", "-m", "sh", "-c", over, "-", str(tree / "root" / "sys"), *inside]
+        subprocess.run(argv, check=True, env={**os.environ, "ROCENV_BENCH_INSIDE": "1"}, stdout=subprocess.DEVNULL)
+        answer = json.loads(result.read_text())
+        report.medians.update({f"{name} (detect)": value for name, value in answer["medians_ms"].items()})
+        report.limits += answer["limits"]
+        return
+    cases = [*units(folder), Case("rocenv detect --json", [*ROCENV, "detect", "--json"])]
+    limits = [Limit("rocenv detect --json", {"T": 1, "P": 3})]
+    ramalama = CHECKOUT / ".testbed" / "ramalama" / "bin" / "ramalama"
+    if ramalama.is_file():
+        cases.append(Case("ramalama info", [str(ramalama), "info"]))
+        limits.append(Limit("rocenv detect --json", {"ramalama info": 0.5}))
+    measure(report, cases, limits, rounds)
+
+
+GROUPS = {"start": start, "detect": detect}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    report = Report()
+    for name in options.groups or GROUPS:
+        with tempfile.TemporaryDirectory() as folder:
+            GROUPS[name](report, options.rounds, Path(folder))
+    answer = {"version": 1, "medians_ms": report.medians, "limits": report.limits}
+    text = json.dumps(answer, indent=2)
+    if options.json:
+        options.json.write_text(text + "\n")
+    print(text)
+    if not all(limit["ok"] for limit in report.limits):
+        sys.exit("error: a figure is over its limit")
+
+
+if __name__ == "__main__":
+    main()
