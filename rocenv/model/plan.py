@@ -25,6 +25,8 @@ class EngineFacts:
     data_root: str | None = None
     desktop: bool = False
     remote: bool = False
+    # Of a rootless engine's user namespace: (id inside, id on the host, count), from /proc/PID/gid_map or `podman info`.
+    gid_map: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,11 @@ class Plan:
     reasons: tuple[Reason, ...] = ()
     refused: tuple[Refusal, ...] = ()
     warnings: tuple[str, ...] = field(default=())
+    env_names: tuple[str, ...] = ()  # passed by name from the caller's environment: their values stand nowhere
+    userns: str | None = None  # keep-id, on rootless podman
+    uidmap: tuple[str, ...] = ()  # CONTAINER:INTERMEDIATE:COUNT, as podman takes them
+    gidmap: tuple[str, ...] = ()
+    ulimits: tuple[str, ...] = ()  # memlock=-1:-1 …
 
     @property
     def container(self) -> str:
