@@ -116,7 +116,7 @@ def _holds(operator: str, version: Version, bound: Version) -> bool:
         case ">=":
             return version >= bound
         case "<=":
-            return version <= bound or version.within(bound)
+            return version <= bound
         case ">":
-            return version > bound and not version.within(bound)
+            return version > bound
     return version < bound

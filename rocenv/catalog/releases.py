@@ -1,0 +1,134 @@
+"""Which ROCm releases there are, what HIP number each has, and which of them a driver is listed for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rocenv.catalog import drivers
+from rocenv.catalog.table import load
+from rocenv.catalog.versions import PREVIEW, Version
+
+# What a driver's table says of a ROCm release. Unknown is no refusal: it is said, and the user decides.
+LISTED, OUTSIDE, UNKNOWN = "listed", "outside", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One ROCm release. `gfx` are the targets that its lists hold, empty where no list was read."""
+
+    version: Version
+    date: str
+    hip: Version
+    driver: str | None
+    gfx: tuple[str, ...]
+    gfx_source: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverSeries:
+    """A series of AMD's driver releases (30.30) with the ROCm minor releases that AMD names with it."""
+
+    name: str
+    rocm: tuple[Version, ...]
+    backward_known: bool  # False where nothing was read about releases older than the first of `rocm`
+    source: str
+    by: str  # how it was told: `release 30.30.4`, or `module 6.16.13`
+
+    def verdict(self, rocm: Version) -> str:
+        """LISTED, OUTSIDE, or UNKNOWN where the table is older than the release or says nothing of older ones."""
+        if any(rocm.within(minor) for minor in self.rocm):
+            return LISTED
+        if rocm.stream == PREVIEW:
+            return UNKNOWN  # the tables are of production releases
+        if rocm > max(self.rocm) and not self._superseded:
+            return UNKNOWN
+        if rocm < min(self.rocm) and not self.backward_known:
+            return UNKNOWN
+        return OUTSIDE
+
+    @property
+    def _superseded(self) -> bool:
+        """True where AMD published later tables that could have named a newer ROCm with this driver, and did not."""
+        return max(self.rocm) < max(minor for row in load("releases")["drivers"] for minor in _versions(row["rocm"]))
+
+    @property
+    def span(self) -> str:
+        """The listed releases for people: `6.3, 6.4, 7.0`."""
+        return ", ".join(map(str, self.rocm))
+
+
+def releases() -> tuple[Release, ...]:
+    """Every release that the catalog knows, in the catalog's order."""
+    return tuple(_release(row) for row in load("releases")["releases"])
+
+
+def release(version: Version) -> Release | None:
+    """One release; 10.0 finds 10.0.0. None where the catalog does not know it."""
+    return next((one for one in releases() if one.version == version), None)
+
+
+def newest() -> Release:
+    """The newest production release that the catalog knows."""
+    return max(releases(), key=lambda one: one.version.rank)
+
+
+def hip_of(rocm: Version) -> Version:
+    """What HIP calls itself in a ROCm release: the same number up to 7.14, another one from 10.0 on.
+
+    For a release that the catalog does not know, the one of the nearest earlier release.
+    """
+    earlier = [row for row in load("releases")["releases"] if "hip" in row and Version.parse(row["version"]) <= rocm]
+    if not earlier:
+        return Version(rocm.minor, None, f"{rocm.minor[0]}.{rocm.minor[1]}")
+    return Version.parse(max(earlier, key=lambda row: Version.parse(row["version"]))["hip"])
+
+
+def rocm_of_hip(hip: Version) -> tuple[Version, ...]:
+    """The ROCm releases whose HIP has this number (7.15 → 10.0.0); empty where none is known."""
+    return tuple(one.version for one in releases() if hip.within(one.hip) or one.hip.within(hip))
+
+
+def driver_series(release_text: str | None, module: str | None) -> DriverSeries | None:
+    """The series of an amdgpu driver: by AMD's release number where it is known, else by the module's version.
+
+    None for a driver that came with the kernel (it has no number in AMD's tables) and for one that no table holds.
+    """
+    for text, by in ((release_text, f"release {release_text}"), (_series_of_module(module), f"module {module}")):
+        found = None if text is None else _series(text, by)
+        if found is not None:
+            return found
+    return None
+
+
+def _series_of_module(module: str | None) -> str | None:
+    return None if module is None else drivers.series_of(".".join(module.split(".")[:3]))
+
+
+def _series(text: str, by: str) -> DriverSeries | None:
+    try:
+        name = "{}.{}".format(*Version.parse(text).minor)
+    except ValueError:
+        return None
+    row = next((row for row in load("releases")["drivers"] if row["series"] == name), None)
+    if row is None:
+        return None
+    return DriverSeries(name, _versions(row["rocm"]), row.get("backward") != "unknown", row["source"], by)
+
+
+def _versions(texts: list[str]) -> tuple[Version, ...]:
+    return tuple(Version.parse(text) for text in texts)
+
+
+def _release(row: dict[str, Any]) -> Release:
+    version = Version.parse(row["version"])
+    return Release(
+        version=version,
+        date=row["date"],
+        hip=Version.parse(row["hip"]) if "hip" in row else Version.parse(".".join(map(str, version.minor))),
+        driver=row.get("driver"),
+        gfx=tuple(row.get("gfx", ())),
+        gfx_source=row.get("gfx_source"),
+        note=row.get("note"),
+    )
