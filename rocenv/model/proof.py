@@ -19,6 +19,8 @@ class Probe:
     needs: tuple[str, ...]
     seconds: float
     path: str
+    fallback_for: str | None = None  # the probe whose place this one takes where that one's needs are missing
+    source: str | None = None  # a file beside it whose text it is given
 
 
 @dataclass(frozen=True, slots=True)

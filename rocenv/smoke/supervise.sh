@@ -1,0 +1,87 @@
+# Runs one probe inside a container and leaves nothing of it behind.
+#
+# `sh` reads this from its standard input, the probe's text follows, and after that the stream stays open for as long
+# as somebody listens. Its end ends the probe: so a rocenv that was killed leaves no process in the container.
+# Arguments: the seconds the probe may take, the bytes of its text, its kind (sh, py, hip), and what it needs.
+# The last line on standard output is `#end STATUS`, or `#missing NEED` where the image lacks something.
+# Everything here works in dash, bash and busybox.
+limit=$1 size=$2 kind=$3
+shift 3
+exec 3<&0 </dev/null
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+probe=$(head -c "$size" <&3)
+
+python_of() { # the first Python for which the test in $1 holds
+    for candidate in "$(command -v python3)" /opt/venv/bin/python /opt/conda/envs/*/bin/python /opt/conda/bin/python; do
+        [ -x "$candidate" ] && "$candidate" -c "$1" 2>/dev/null && echo "$candidate" && return
+    done
+    return 1
+}
+
+first_of() { # the first of the given programs that is there
+    for candidate; do
+        command -v "$candidate" && return
+    done
+    return 1
+}
+
+find_need() {
+    case $1 in
+    python) python=$(python_of '') ;;
+    torch) python=$(python_of 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)') ;;
+    hipcc) hipcc=$(first_of hipcc /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc /opt/rocm/core-*/bin/hipcc) ;;
+    esac
+}
+
+compiler_failed() { # the compiler's first complaint, as an answer
+    complaint=$(grep -m 1 -E 'error|Error|cannot' "$2" || tail -n 1 "$2")
+    printf '{"result": "failed", "cause": "%s: %s"}\n' "$1" "$(printf %s "$complaint" | tr -d '"\\' | tr -c '[:print:]' ' ')"
+}
+
+on_the_gpu() { # compile for the planned targets and run
+    for target in $ROCENV_TARGETS; do
+        set -- "$@" "--offload-arch=$target"
+    done
+    "$hipcc" "$@" -std=c++17 -O2 -o on_gpu probe.hip >compiler.log 2>&1 ||
+        { compiler_failed "compiler failed" compiler.log; return 1; }
+    [ -n "$ROCENV_STAND_IN" ] || ./on_gpu "$ROCENV_TARGETS"
+}
+
+on_the_cpu() { # look for the code objects that the compiler made, and run the same source as plain C++
+    for target in $ROCENV_TARGETS; do
+        grep -q -a "amdgcn-amd-amdhsa--$target" on_gpu || { echo "no code object for $target" >compiler.log; compiler_failed "no code for this GPU" compiler.log; return 5; }
+    done
+    host=$(first_of c++ g++ clang++ /usr/bin/clang++-* /opt/rocm/llvm/bin/clang++) &&
+        "$host" -x c++ -DROCENV_CPU -std=c++17 -O1 -o on_cpu probe.hip >compiler.log 2>&1 ||
+        { compiler_failed "compiler failed" compiler.log; return 1; }
+    ./on_cpu "$ROCENV_TARGETS"
+}
+
+run_probe() {
+    case $kind in
+    sh) sh -c "$probe" ;;
+    py) "$python" -c "$probe" ;;
+    hip) printf '%s\n' "$probe" >probe.hip && on_the_gpu && { [ -z "$ROCENV_STAND_IN" ] || on_the_cpu; } ;;
+    esac
+}
+
+sweep() { # end every process that carries this run's mark, wherever it has hidden, but for this one
+    for left in $(grep -ls "ROCENV_PROBE=$ROCENV_PROBE" /proc/[0-9]*/environ 2>/dev/null); do
+        left=${left#/proc/} left=${left%/environ}
+        [ "$left" = $$ ] || kill -KILL "$left" 2>/dev/null
+    done
+}
+
+folder=$(mktemp -d 2>/dev/null) && cd "$folder" && export TMPDIR="$folder"
+for need; do
+    find_need "$need" || { rm -rf "$folder"; printf '\n#missing %s\n' "$need"; exit 0; }
+done
+run_probe 3<&- &
+running=$!
+{ sleep "$limit"; kill -KILL $running; } >/dev/null 2>&1 3<&- &
+{ read -r _ <&3; kill -KILL $running; } >/dev/null 2>&1 &
+wait $running
+status=$?
+sweep
+cd / && [ -n "$folder" ] && rm -rf "$folder"
+printf '\n#end %s\n' "$status"
