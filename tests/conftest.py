@@ -9,7 +9,6 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-
 from bed import images, life, space
 from bed.demo import ROCENV, STAND_IN
 from bed.place import Bed
