@@ -37,6 +37,15 @@ class SmokeWish:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyWish:
+    """What a project allows at all; None allows everything."""
+
+    registries: tuple[str, ...] | None = None  # a registry, or the front of a repository's full name
+    loosen: tuple[str, ...] | None = None
+    digests: bool = False  # only images named by digest
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """A container as it is wished; `origins` tells for each dotted key the layer that set it."""
 
@@ -44,7 +53,7 @@ class Profile:
     summary: str
     image: ImageWish
     build: BuildWish
-    gpus: str  # a selection in words: all, none, 0,2, gfx1100, a BDF …
+    gpus: str  # a selection in words: auto, all, none, 0,2, gfx1100, a BDF …
     visible: str  # hip | rocr: which visibility variable this software bears
     env: Mapping[str, str]
     mounts: tuple[str, ...]
@@ -56,3 +65,5 @@ class Profile:
     smoke: SmokeWish
     strict: bool
     origins: Mapping[str, str] = field(default_factory=dict)
+    policy: PolicyWish = field(default_factory=PolicyWish)
+    mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

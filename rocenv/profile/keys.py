@@ -1,0 +1,111 @@
+"""The one table of keys that a profile and `rocenv.yaml` may hold: it checks them and makes the JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+NAME = r"[a-z0-9][a-z0-9_.-]{0,62}"
+ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_CONSTRAINT = r"\s*(>=|<=|==|!=|>|<)?\s*v?\d[\w.+-]*(\s*,\s*(>=|<=|==|!=|>|<)?\s*v?\d[\w.+-]*)*\s*"
+
+LOOSEN: dict[str, str] = {
+    "sudo": "new privileges may be gained, so that sudo and setuid programs work",
+    "ptrace": "SYS_PTRACE, for debuggers and for GPU memory shared between processes",
+    "perf": "PERFMON, for profilers that read hardware counters",
+    "numa": "SYS_NICE, so that programs may place their memory on NUMA nodes",
+    "rdma": "InfiniBand and RoCE verbs, pinned memory without a limit, and many open files",
+    "host-ipc": "the host's shared memory and IPC instead of an own",
+}
+CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "vllm")
+LEVELS = ("access", "runtime", "kernel", "framework")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its kind (text, flag, list, or table: names of the user's own with texts, or lists, in them)."""
+
+    kind: str
+    summary: str
+    example: str
+    choices: tuple[str, ...] = ()
+    pattern: str | None = None
+    names: str | None = None  # of a table: what its own keys must look like
+    of_lists: bool = False  # of a table: its values are lists
+
+
+KEYS: Mapping[str, Key] = {
+    "extends": Key("text", "the profile that this one builds on", "extends: pytorch", pattern=NAME),
+    "name": Key("text", "what its environment is called unless --name says otherwise", "name: train", pattern=NAME),
+    "summary": Key("text", "one line for people", "summary: PyTorch for training"),
+    "image.family": Key("text", "the catalog's family that the image is chosen from", "family: rocm/pytorch"),
+    "image.reference": Key("text", "one exact image, taken instead of choosing", "reference: rocm/pytorch:latest"),
+    "image.rocm": Key("text", "which ROCm releases are wanted", 'rocm: ">=7.0"', pattern=_CONSTRAINT),
+    "image.python": Key("text", "which Python is wanted", 'python: "3.12"', pattern=_CONSTRAINT),
+    "image.ubuntu": Key("text", "which Ubuntu is wanted", 'ubuntu: "24.04"', pattern=_CONSTRAINT),
+    "image.framework": Key(
+        "table", "which versions of frameworks are wanted", 'framework: {pytorch: ">=2.9"}', pattern=_CONSTRAINT
+    ),
+    "build.template": Key("text", "the Dockerfile template to build from", "template: pytorch", pattern=NAME),
+    "build.packages.apt": Key("list", "packages to install with apt", "apt: [git]"),
+    "build.packages.dnf": Key("list", "packages to install with dnf", "dnf: [git]"),
+    "build.packages.zypper": Key("list", "packages to install with zypper", "zypper: [git]"),
+    "build.packages.pip": Key("list", "packages to install with pip", "pip: [numpy]"),
+    "build.args": Key("table", "build arguments", "args: {JOBS: 8}", names=ENV_NAME),
+    "build.secrets": Key("list", "build secrets by name", "secrets: [HF_TOKEN]"),
+    "gpus": Key(
+        "text",
+        "which GPUs: auto, all, none, dgpu, apu, indices, a gfx target, BDF, UUID or render node; commas join them",
+        "gpus: auto",
+    ),
+    "visible": Key(
+        "text", "the visibility variable that this software bears", "visible: rocr", choices=("rocr", "hip")
+    ),
+    "env": Key(
+        "table",
+        "environment variables; `NAME: $NAME` passes the caller's own on without its value being written anywhere",
+        "env: {NCCL_DEBUG: INFO}",
+        names=ENV_NAME,
+    ),
+    "mounts": Key(
+        "list", "SOURCE:TARGET[:ro]; a source without a slash is a named volume", "mounts: [~/data:/data:ro]"
+    ),
+    "caches": Key("list", "caches kept in volumes", "caches: [home, miopen]", choices=CACHES),
+    "ports": Key(
+        "list",
+        "published ports, [ADDRESS:]HOST:CONTAINER[/tcp|/udp]",
+        'ports: ["127.0.0.1:8000:8000"]',
+        pattern=r"(?:(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):)?\d{1,5}(?:-\d{1,5})?:\d{1,5}(?:-\d{1,5})?(?:/(?:tcp|udp))?",
+    ),
+    "user": Key(
+        "text",
+        "who runs in it: caller, image, root, or UID[:GID]",
+        "user: caller",
+        pattern=r"caller|image|root|\d{1,10}(?::\d{1,10})?",
+    ),
+    "shm_size": Key(
+        "text", "size of /dev/shm", "shm_size: 16g", pattern=r"\d{1,15}(?:[.]\d+)?\s*[bkmgtBKMGT]?[iI]?[bB]?"
+    ),
+    "loosen": Key("list", "what to loosen, by name", "loosen: [ptrace]", choices=tuple(LOOSEN)),
+    "smoke.level": Key("text", "how far `up` proves that it works", "level: framework", choices=LEVELS),
+    "smoke.probes": Key("list", "smoke tests by name, instead of a level's", "probes: [torch]", pattern=NAME),
+    "strict": Key("flag", "refuse whatever would loosen anything", "strict: true"),
+}
+PROJECT_KEYS: Mapping[str, Key] = {
+    "mirrors": Key(
+        "table",
+        "where else a registry's images can be had",
+        "mirrors: {docker.io: [mirror.example:5000]}",
+        of_lists=True,
+    ),
+    "policy.registries": Key("list", "the only registries or repositories allowed", "registries: [docker.io/rocm]"),
+    "policy.loosen": Key("list", "the only loosenings allowed", "loosen: [ptrace]", choices=tuple(LOOSEN)),
+    "policy.digests": Key("flag", "only images named by digest are allowed", "digests: true"),
+}
+ENVIRONMENTS = "environments"  # of rocenv.yaml: profiles of the project's own, by name
+
+
+def children(keys: Mapping[str, Key], parent: str) -> tuple[str, ...]:
+    """The names one step below `parent` (the empty text: at the top), in the table's order."""
+    prefix = f"{parent}." if parent else ""
+    return tuple(dict.fromkeys(key[len(prefix) :].split(".")[0] for key in keys if key.startswith(prefix)))

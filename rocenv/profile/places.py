@@ -1,0 +1,88 @@
+"""Where profiles and settings lie, from what everybody shares to what one project says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocenv.errors import UsageError
+from rocenv.profile.tree import Table, read_yaml
+from rocenv.resources import data_folder
+
+SETTINGS = "rocenv.yaml"
+SYSTEM = Path("/etc/rocenv")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder with profiles of its own, and perhaps settings for all of them; `label` is what origins say."""
+
+    label: str
+    profiles: Path
+    settings: Path | None
+
+    def profile(self, name: str) -> Table | None:
+        """The profile `name` as this place has it, or None."""
+        return read_file(self.profiles / f"{name}.yaml", f"{self.label}/{name}.yaml")
+
+    def general(self) -> Table | None:
+        """The settings that this place has for every profile, or None."""
+        return None if self.settings is None else read_file(self.settings, f"{self.label}/{SETTINGS}")
+
+    def names(self) -> Iterator[str]:
+        """The profiles that this place has."""
+        try:
+            found = sorted(self.profiles.iterdir())
+        except OSError:
+            return
+        yield from (path.stem for path in found if path.suffix == ".yaml" and path.name != SETTINGS)
+
+
+def places() -> tuple[Place, ...]:
+    """Built-in, the system's, the user's: later ones win."""
+    found = [
+        Place("profiles", data_folder("profiles"), None),
+        Place(str(SYSTEM), SYSTEM / "profiles", SYSTEM / SETTINGS),
+    ]
+    user = _user_folder()
+    if user is not None:
+        found.append(Place("~/.config/rocenv", user / "profiles", user / SETTINGS))
+    return tuple(found)
+
+
+def _user_folder() -> Path | None:
+    base, home = os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")
+    if base and base.startswith("/"):
+        return Path(base) / "rocenv"
+    return Path(home) / ".config" / "rocenv" if home else None
+
+
+def read_file(path: Path, name: str) -> Table | None:
+    """A YAML file as a mapping, or None where there is no such file. Raises UsageError for one that cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read((1 << 20) + 1)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        return None
+    except OSError as error:
+        raise UsageError(f"`{path}` cannot be read: {error.strerror}", f"`ls -ld {path}` shows what it is") from error
+    return read_yaml(data, name)
+
+
+def project_folder(start: Path) -> Path:
+    """The project that a folder belongs to: the nearest one upwards with a rocenv.yaml, else the folder itself.
+
+    A rocenv.yaml further up counts only where it belongs to the caller or to root: nobody else's file may decide.
+    """
+    for folder in (start, *start.parents):
+        try:
+            owner = (folder / SETTINGS).stat().st_uid
+        except OSError:
+            continue
+        if folder == start or owner in (os.getuid(), 0):
+            return folder
+    return start
