@@ -40,10 +40,15 @@ class TimedOutError(Exception):
 
 
 def start(
-    argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: IO[bytes] | None = None
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    stdin: IO[bytes] | None = None,
+    shielded: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start `argv` with both streams piped and return at once; `finish` waits for it.
 
+    `shielded`: in a session of its own, so that a Ctrl-C on the terminal does not reach it.
     Raises ProgramMissingError when there is no such program.
     """
     log.append(tuple(argv))
@@ -54,6 +59,7 @@ def start(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=None if env is None else {**os.environ, **env},
+            start_new_session=shielded,
         )
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise ProgramMissingError(argv[0]) from error
@@ -71,6 +77,25 @@ def finish(process: subprocess.Popen[bytes], seconds: float) -> Completed:
             raise TimedOutError(argv, seconds) from None
         raise
     return Completed(argv, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def run_through(argv: Sequence[str], *, seconds: float) -> tuple[Completed, bool]:
+    """Run `argv` to its end even when interrupted; the second value says whether an interrupt came meanwhile.
+
+    For a step that must not stay half done: the caller sees what it left, undoes it, and passes the interrupt on.
+    A second interrupt is not held back.
+    """
+    process = start(argv, shielded=True)
+    interrupted = False
+    try:
+        process.wait(seconds)
+    except KeyboardInterrupt:
+        interrupted = True
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise TimedOutError(argv, seconds) from None
+    return finish(process, seconds), interrupted
 
 
 def run(

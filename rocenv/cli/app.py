@@ -78,11 +78,16 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(context_settings=getattr(module, "CONTEXT", None))(module.command)
+    own, behind = list(arguments[1:]), None
+    if name in PASS_THROUGH and "--" in own:  # what stands behind `--` is another program's: it goes by unread
+        cut = own.index("--")
+        own, behind = own[:cut], own[cut + 1 :]
     status = typer.main.get_command(app).main(
-        args=list(arguments[1:]),
+        args=own,
         prog_name=f"rocenv {name}",
         standalone_mode=False,
         help_option_names=["-h", "--help"],
+        obj=behind,
     )
     return status if isinstance(status, int) else 0
 

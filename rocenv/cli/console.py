@@ -8,9 +8,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rocenv.errors import RocenvError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from rocenv.engine.pull import PullEvent
+
+PLAIN_SECONDS = 5.0  # between two lines of a pull where nobody watches a terminal
 
 # C0 controls but tab and newline, DEL, C1 controls, and the marks that turn the direction of text.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -49,3 +58,102 @@ def failed(error: RocenvError, *, as_json: bool) -> None:
 def warn(text: str) -> None:
     """Something that the user should know, and that does not stop the work."""
     say(f"warning: {text}")
+
+
+def ask(question: str) -> bool:
+    """Ask the person at the terminal; only a clear yes is one."""
+    print(f"{clean(question)} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def can_ask() -> bool:
+    """True where a person sits at the terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+@contextmanager
+def pull_progress() -> Iterator[Callable[[PullEvent], None]]:
+    """Show a pull: a bar for each layer on a terminal; else a line now and then. Costs nothing until then."""
+    show = _Bars() if sys.stderr.isatty() else _Lines()
+    try:
+        yield show
+    finally:
+        show.close()
+
+
+class _Lines:
+    """A pull in lines, for logs: how many layers are done and how many bytes have come, every few seconds."""
+
+    def __init__(self) -> None:
+        self._done: set[str] = set()
+        self._bytes: dict[str, tuple[int, int]] = {}
+        self._layers: set[str] = set()
+        self._told = 0.0
+
+    def __call__(self, event: PullEvent) -> None:
+        import time
+
+        if event.layer:
+            self._layers.add(event.layer)
+        if event.status == "Downloading" and event.total:
+            self._bytes[event.layer] = (event.current or 0, event.total)
+        if event.status in ("Pull complete", "Already exists"):
+            self._done.add(event.layer)
+        if event.layer and time.monotonic() - self._told >= PLAIN_SECONDS:
+            self._told = time.monotonic()
+            self._tell()
+
+    def _tell(self) -> None:
+        from rocenv.report.text import size
+
+        fetched = sum(current for current, _ in self._bytes.values())
+        say(f"pulling: {len(self._done)} of {len(self._layers)} layers done, {size(fetched)} fetched")
+
+    def close(self) -> None:
+        if self._layers:
+            self._tell()
+
+
+class _Bars:
+    """A pull as bars on a terminal, one for each layer that is being fetched or unpacked; done ones leave."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, event: PullEvent) -> None:
+        if not event.layer:
+            return
+        if self._progress is None:
+            self._progress = _progress()
+            self._progress.start()
+        if event.layer not in self._tasks:
+            self._tasks[event.layer] = self._progress.add_task("", layer=clean(event.layer), total=None, doing="")
+        done = event.status in ("Pull complete", "Already exists")
+        self._progress.update(
+            self._tasks[event.layer],
+            doing=clean(event.status).lower(),
+            total=event.total,
+            completed=event.current,
+            visible=not done,
+        )
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _progress() -> Progress:
+    """Bars on stderr: a layer's short id, what is done with it, how far, how much, how fast."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    return Progress(
+        TextColumn("{task.fields[layer]}", markup=False),
+        TextColumn("{task.fields[doing]:<18}", markup=False),
+        BarColumn(),
+        DownloadColumn(binary_units=True),
+        TransferSpeedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

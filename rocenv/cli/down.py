@@ -1,0 +1,50 @@
+"""`rocenv down`: remove environments, and on request their caches."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from rocenv.cli import console, inside, project
+from rocenv.engine import Engine, open_engine
+from rocenv.lifecycle.down import down
+from rocenv.model.proof import Environment
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="one environment; default: all of this project")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="the environments of all your projects")] = False,
+    volumes: Annotated[
+        bool, typer.Option("--volumes", help="their cache volumes too; with --all, all of yours")
+    ] = False,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
+) -> None:
+    """Stop and remove environments of this project. Only what rocenv made for you is touched."""
+    program = open_engine(engine)
+    found = _meant(program, name, everything=everything)
+    caches = _caches(program, found, everything=everything) if volumes else []
+    if not found and not caches:
+        console.say("nothing to remove")
+        return
+    down(program, found, volumes=caches, tell=console.say)
+
+
+def _meant(engine: Engine, name: str | None, *, everything: bool) -> list[Environment]:
+    """The environments to remove; those of other users are left out, and named."""
+    if name is not None:
+        return [inside.environment(engine, name)]
+    found = engine.find() if everything else engine.find(project=project.name(project.folder()))
+    own = [there for there in found if there.owner == str(os.getuid())]
+    for there in found:
+        if there not in own:
+            console.say(f"left {there.container}: it is user {there.owner}'s (`rocenv down {there.name}` removes it)")
+    return own
+
+
+def _caches(engine: Engine, found: list[Environment], *, everything: bool) -> list[str]:
+    if everything:
+        return sorted(engine.volumes(os.getuid()))
+    mounted = engine.mounted([there.id for there in found])
+    return [*mounted, *(name + ".new" for name in mounted)]

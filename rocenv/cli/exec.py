@@ -1,0 +1,43 @@
+"""`rocenv exec`: a command in a running environment, by becoming the engine's own `exec`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rocenv import process
+from rocenv.cli import inside
+from rocenv.engine import open_engine
+from rocenv.errors import UsageError
+
+CONTEXT = {"allow_extra_args": True}
+
+
+def command(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="the environment; default: the project's only one")] = None,
+    *,
+    env: Annotated[list[str] | None, typer.Option("-e", "--env", help="NAME=VALUE, or NAME for the caller's")] = None,
+    user: Annotated[str | None, typer.Option("-u", "--user", help="run as this user, such as `root`")] = None,
+    workdir: Annotated[str | None, typer.Option("-w", "--workdir", help="start in this folder inside")] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
+) -> None:
+    """Run a command in a running environment: `rocenv exec [NAME] -- COMMAND`. Its exit status is passed on."""
+    words = inside.command_words(context, "exec")
+    if not words:
+        raise UsageError("no command to run", "`rocenv exec -- python train.py`")
+    program = open_engine(engine)
+    there = inside.running_environment(program, name)
+    terminal = inside.on_terminal()
+    process.replace(
+        program.exec_argv(
+            there.id,
+            words,
+            interactive=True,
+            tty=terminal,
+            user=user,
+            env=inside.variables(env or (), terminal=terminal),
+            workdir=workdir,
+        )
+    )

@@ -1,0 +1,56 @@
+"""What `exec`, `shell`, `run` and `logs` share: which environment, which words, which terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+import typer
+
+from rocenv.cli import project
+from rocenv.engine import Engine
+from rocenv.errors import UsageError
+from rocenv.lifecycle import find
+from rocenv.model.proof import Environment
+
+
+def environment(engine: Engine, name: str | None) -> Environment:
+    """The environment that is meant, seen from the working directory."""
+    return find.pick(engine, project.name(project.folder()), name)
+
+
+def running_environment(engine: Engine, name: str | None) -> Environment:
+    """The same, if it runs."""
+    return find.running(environment(engine, name))
+
+
+def command_words(context: typer.Context, name: str) -> list[str]:
+    """The command behind `--`; words that stand before it by mistake are an error that shows the way."""
+    words: list[str] = list(context.obj or ())
+    if context.args:
+        raise UsageError(
+            f"`{context.args[0]}`: what is to run stands behind `--`",
+            f"`rocenv {name} … -- {' '.join([*context.args, *words])}`",
+        )
+    return words
+
+
+def on_terminal() -> bool:
+    """True where a person sits at both ends: only then is a terminal made inside."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def variables(given: Sequence[str], *, terminal: bool) -> Mapping[str, str | None]:
+    """`NAME=VALUE` and `NAME` (None: by name alone, its value stands in no argv), and the terminal's colours."""
+    found: dict[str, str | None] = {}
+    if terminal and "256color" in os.environ.get("TERM", ""):
+        found["TERM"] = "xterm-256color"
+    if terminal and os.environ.get("COLORTERM"):
+        found["COLORTERM"] = None
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not name:
+            raise UsageError(f"`{pair}` is no variable", "`-e NAME=VALUE`, or `-e NAME` for the value it has here")
+        found[name] = value if equals else None
+    return found

@@ -1,0 +1,302 @@
+"""Docker, and podman as far as the same words serve, driven by the engine's own command line.
+
+The docker SDK is used for one thing only, a pull with its progress by layer (`rocenv.engine.pull`): importing it costs
+as much as two `docker run`s, and the command line is what a terminal, its signals and its exit status need anyway.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocenv import process
+from rocenv.engine import listing, where
+from rocenv.engine.listing import ImageFacts
+from rocenv.errors import EngineError, ImageError, RocenvError
+from rocenv.model.plan import EngineFacts, Plan
+from rocenv.model.proof import Environment
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from rocenv.engine.pull import PullEvent
+
+ANSWER = 30.0  # seconds within which an engine answers a question
+WORK = 120.0  # seconds within which it has started or removed a container, on a slow disk
+# Docker's own, Ctrl-P Ctrl-Q, hold back the Ctrl-P that calls up a shell's last command; nobody types these.
+DETACH_KEYS = "ctrl-^,ctrl-^"
+
+
+def open_engine(kind: str | None) -> Engine:
+    """The engine asked for; without a wish docker, or podman where it alone is. Asks nothing of it yet."""
+    kinds = ("docker", "podman") if kind is None else (kind,)
+    for name in kinds:
+        program = shutil.which(name)
+        if program is not None:
+            podman = name == "podman" or where.is_podman(Path(program))
+            return Engine("podman" if podman else "docker", name)
+    if kind == "podman":
+        raise EngineError("podman is not installed: there is no `podman` on PATH", "`sudo apt-get install podman`")
+    raise EngineError(
+        "there is no container engine: neither `docker` nor `podman` is on PATH"
+        if kind is None
+        else "Docker is not installed: there is no `docker` on PATH",
+        "install Docker Engine (https://docs.docker.com/engine/install/), or `sudo apt-get install docker.io`",
+    )
+
+
+class Engine:
+    """One container engine. Questions that are sure to be asked can be started `ahead` and run beside Python."""
+
+    def __init__(self, kind: str, program: str) -> None:
+        self.kind = kind
+        self.program = program
+        self._ahead: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
+
+    def close(self) -> None:
+        """End the questions that nobody asked after all."""
+        while self._ahead:
+            child = self._ahead.popitem()[1]
+            child.kill()
+            child.communicate()
+
+    # Questions
+
+    def ahead(self, *questions: Sequence[str]) -> None:
+        """Start questions (`facts_question`, `find_question` …) now; whoever asks one of them gets that answer."""
+        for question in questions:
+            self._ahead[tuple(question)] = self._start(question)
+
+    def facts_question(self) -> list[str]:
+        """What `facts` asks."""
+        return ["info", "--format", "json" if self.kind == "podman" else "{{json .}}"]
+
+    def facts(self) -> EngineFacts:
+        """What the engine says of itself. Raises EngineError where it cannot be reached, with the reason."""
+        from dataclasses import replace
+
+        from rocenv.engine import facts
+
+        answer = self._answer(self.facts_question())
+        try:
+            if self.kind == "podman":
+                return facts.podman_facts(answer.stdout, answer.stderr)
+            found = facts.docker_facts(answer.stdout, answer.stderr, where.docker_endpoint())
+        except facts.NoAnswerError as error:
+            raise self._error(error.said) from None
+        if found.client_version is None:  # a client before 23 does not tell it there
+            found = replace(found, client_version=self._ask(["version", "--format", "{{.Client.Version}}"]).strip())
+        return replace(found, gid_map=where.rootless_gid_map()) if found.rootless else found
+
+    def find_question(self, project: str | None = None, name: str | None = None) -> list[str]:
+        """What `find` asks."""
+        form = "json" if self.kind == "podman" else listing.DOCKER_FORMAT
+        wanted = [f"--filter=label=rocenv.project={project}"] if project else []
+        wanted += [f"--filter=label=rocenv.name={name}"] if name else []
+        return ["ps", "--all", "--no-trunc", "--filter=label=rocenv.version", *wanted, "--format", form]
+
+    def find(self, *, project: str | None = None, name: str | None = None) -> list[Environment]:
+        """The containers that rocenv made, in any state, by their labels; newest first."""
+        text = self._ask(self.find_question(project, name))
+        return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
+
+    def image(self, reference: str) -> ImageFacts | None:
+        """The image of that reference on this engine, or None where it is not here."""
+        answer = self._answer(["image", "inspect", reference])
+        if answer.status == 0:
+            return listing.image_facts(reference, answer.stdout)
+        if "no such image" in answer.stderr.lower() and "invalid reference" not in answer.stderr:
+            return None
+        if "image not known" in answer.stderr:
+            return None
+        raise self._error(answer.stderr, reference)
+
+    def volumes_question(self, owner: int | None = None) -> list[str]:
+        """What `volumes` asks."""
+        label = "rocenv.version" if owner is None else f"rocenv.owner={owner}"
+        return ["volume", "ls", f"--filter=label={label}", "--format", "{{.Name}}"]
+
+    def volumes(self, owner: int | None = None) -> set[str]:
+        """The names of rocenv's own volumes, all of them or one user's."""
+        return set(self._ask(self.volumes_question(owner)).split())
+
+    def mounted(self, containers: Sequence[str]) -> list[str]:
+        """The names of the volumes that these containers have mounted, each once."""
+        import json
+
+        if not containers:
+            return []
+        text = self._ask(["inspect", "--format", "{{json .Mounts}}", *containers])
+        mounts = [mount for line in text.splitlines() for mount in json.loads(line) or ()]
+        return list(dict.fromkeys(str(mount["Name"]) for mount in mounts if mount.get("Type") == "volume"))
+
+    # Effects
+
+    def pull(self, reference: str, progress: Callable[[PullEvent], None]) -> None:
+        """Fetch an image, telling each layer's progress. Raises ImageError or EngineError."""
+        from rocenv.engine import pull
+
+        try:
+            if self.kind == "docker" and pull.pull(reference, where.docker_endpoint(), progress):
+                return
+        except pull.PullError as error:
+            raise self._error(str(error), reference) from None
+        if process.attached([self.program, "pull", reference]) != 0:
+            raise ImageError(f"`{self.program} pull {reference}` failed; what it said stands above")
+
+    def size(self, reference: str, facts: EngineFacts) -> int | None:
+        """The bytes that a pull of `reference` would fetch, or None where its registry does not tell."""
+        import json
+
+        from rocenv.engine import registry
+
+        docker = self.kind == "docker"
+        text = self._ask(["info", "--format", "{{json .RegistryConfig}}"]) if docker else "{}"
+        return registry.compressed_size(reference, json.loads(text) or {}, facts.machine)
+
+    def room(self, facts: EngineFacts) -> int | None:
+        """The free bytes where the engine keeps its images, or None where that is not on this host."""
+        import os
+
+        if facts.data_root is None or facts.remote or facts.desktop:
+            return None
+        try:
+            disk = os.statvfs(facts.data_root)
+        except OSError:
+            return None
+        return disk.f_bavail * disk.f_frsize
+
+    def start(self, plan: Plan) -> str:
+        """Create and start the plan's container, exactly as `rocenv plan` shows it; its id.
+
+        An interrupt waits until the engine is done, then removes what it made; so does a failure to start.
+        """
+        from rocenv.render.argv import run_argv
+
+        done, interrupted = self._through(run_argv(plan))
+        made = done.stdout.split()
+        if interrupted or done.status != 0:
+            if made:
+                self.remove(made[-1])
+            if interrupted:
+                raise KeyboardInterrupt
+            raise self._error(done.stderr, plan.image.reference)
+        return made[-1]
+
+    def once(self, arguments: Sequence[str], image: str) -> None:
+        """Run a short-lived container (`run --rm` and these arguments) to its end."""
+        done, interrupted = self._through([self.program, "run", "--rm", *arguments])
+        if interrupted:
+            raise KeyboardInterrupt
+        if done.status != 0:
+            raise self._error(done.stderr, image)
+
+    def start_stopped(self, container: str) -> None:
+        """Start a container that is there already."""
+        self._do(["start", container])
+
+    def unpause(self, container: str) -> None:
+        """Let a paused container go on."""
+        self._do(["unpause", container])
+
+    def stop(self, container: str) -> None:
+        """Stop a container: a second's grace, for its main process only waits."""
+        self._do(["stop", "--time", "1", container])
+
+    def remove(self, container: str) -> None:
+        """Remove a container in any state, with the volumes that its image alone asked for. Gone already is well."""
+        answer = self._answer(["rm", "--force", "--volumes", container], WORK)
+        if (
+            answer.status != 0
+            and "o such container" not in answer.stderr
+            and "already in progress" not in answer.stderr
+        ):
+            raise self._error(answer.stderr)
+
+    def make_volume(self, name: str, labels: Mapping[str, str]) -> None:
+        """Make a volume with these labels; one that is there stays as it is."""
+        self._do(["volume", "create", *(f"--label={key}={value}" for key, value in labels.items()), name])
+
+    def remove_volume(self, name: str) -> bool:
+        """Remove a volume; False where a container still uses it."""
+        answer = self._answer(["volume", "rm", name])
+        if answer.status != 0 and ("in use" in answer.stderr or "being used" in answer.stderr):
+            return False
+        if answer.status != 0 and "o such volume" not in answer.stderr:
+            raise self._error(answer.stderr)
+        return True
+
+    # Command lines for `rocenv.process.replace`
+
+    def exec_argv(
+        self,
+        container: str,
+        command: Sequence[str],
+        *,
+        interactive: bool,
+        tty: bool,
+        user: str | None = None,
+        env: Mapping[str, str | None] | None = None,
+        workdir: str | None = None,
+    ) -> list[str]:
+        """The command line that runs `command` in a running container; a variable of None is passed by its name."""
+        words = [self.program, "exec"]
+        words += ["--interactive"] if interactive else []
+        words += ["--tty", f"--detach-keys={DETACH_KEYS}"] if tty else []
+        words += ["--user", user] if user else []
+        words += ["--workdir", workdir] if workdir else []
+        words += [f"--env={key}" if value is None else f"--env={key}={value}" for key, value in (env or {}).items()]
+        return [*words, container, *command]
+
+    def logs_argv(self, container: str, *, follow: bool) -> list[str]:
+        """The command line that shows what a container printed."""
+        return [self.program, "logs", *(["--follow"] if follow else []), container]
+
+    # How
+
+    def _start(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        return process.start([self.program, *arguments])
+
+    def _answer(self, arguments: Sequence[str], seconds: float = ANSWER) -> process.Completed:
+        """What the engine answers, also where it fails."""
+        child = self._ahead.pop(tuple(arguments), None) or self._start(arguments)
+        try:
+            return process.finish(child, seconds)
+        except process.TimedOutError as error:
+            raise self._silent(error) from None
+
+    def _through(self, argv: Sequence[str]) -> tuple[process.Completed, bool]:
+        """Let the engine come to its end, whatever happens here; the second value: an interrupt came meanwhile."""
+        try:
+            return process.run_through(argv, seconds=WORK)
+        except process.TimedOutError as error:
+            raise self._silent(error) from None
+
+    def _silent(self, error: process.TimedOutError) -> EngineError:
+        return EngineError(
+            f"the engine did not answer `{self.program}` within {error.seconds:g} s",
+            f"`{self.program} info` shows whether its daemon still answers",
+        )
+
+    def _ask(self, arguments: Sequence[str]) -> str:
+        """The engine's answer on stdout; raises its error."""
+        answer = self._answer(arguments)
+        if answer.status != 0:
+            raise self._error(answer.stderr)
+        return answer.stdout
+
+    def _do(self, arguments: Sequence[str]) -> None:
+        answer = self._answer(arguments, WORK)
+        if answer.status != 0:
+            raise self._error(answer.stderr)
+
+    def _error(self, said: str, image: str | None = None) -> RocenvError:
+        from rocenv.engine.words import explain, no_daemon
+
+        if "Cannot connect to the Docker daemon" in said:
+            endpoint = where.docker_endpoint()
+            exists = Path(endpoint.removeprefix("unix://")).exists()
+            return no_daemon(endpoint, exists=exists, chosen=endpoint != where.DEFAULT_ENDPOINT)
+        return explain(said, engine=self.kind, image=image)

@@ -1,0 +1,40 @@
+"""Which environment is meant: by its name, or the only one of the project."""
+
+from __future__ import annotations
+
+from rocenv.engine import Engine
+from rocenv.errors import EngineError, UsageError
+from rocenv.model.proof import Environment
+
+
+def pick(engine: Engine, project: str, name: str | None) -> Environment:
+    """The project's environment of that name; without one its only environment. Raises UsageError.
+
+    `name` may also be the container's whole name. One-off containers are not meant.
+    """
+    found = [there for there in engine.find(project=project) if "rocenv.once" not in there.labels]
+    if name is not None:
+        found, others = [there for there in found if name in (there.name, there.container)], found
+        if not found:
+            raise UsageError(f"project `{project}` has no environment `{name}`", _way(others))
+    if not found:
+        raise UsageError(f"project `{project}` has no environment", _way([]))
+    if len(found) > 1:
+        raise UsageError(f"project `{project}` has {len(found)} environments: say which", _way(found))
+    return found[0]
+
+
+def running(there: Environment) -> Environment:
+    """The same environment, if it runs; raises EngineError otherwise."""
+    if there.state != "running":
+        raise EngineError(
+            f"`{there.container}` does not run (it is {there.state})", f"`rocenv up {there.profile}` starts it again"
+        )
+    return there
+
+
+def _way(found: list[Environment]) -> str:
+    """The hint: the names that there are, or how to make one."""
+    if not found:
+        return "`rocenv up PROFILE` makes one; `rocenv ps` lists those of every project"
+    return f"its environments: {', '.join(f'`{there.name}`' for there in found)}"

@@ -1,0 +1,59 @@
+"""What the last smoke test of a container came to, for `rocenv ps`.
+
+An engine's labels cannot be written after a container is made, so this one fact lies in the user's state folder, in a
+file named by the container's id: an id is never given twice, so what is read can be old and cannot be another's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rocenv.model.proof import ProbeResult
+
+_WORST = ("failed", "error", "stand-in", "skipped", "passed")
+
+
+def verdict(results: Iterable[ProbeResult]) -> str | None:
+    """The worst result among probes; None without any."""
+    said = {result.result for result in results}
+    return next((result for result in _WORST if result in said), None)
+
+
+def record(identity: str, results: Iterable[ProbeResult], *, level: str, when: str) -> None:
+    """Keep what a container's smoke test came to; a state folder that cannot be written is no reason to fail."""
+    proof = {"version": 1, "result": verdict(results), "level": level, "when": when}
+    file = _file(identity)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps(proof), encoding="utf-8")
+        fresh.replace(file)
+    except OSError:
+        return
+
+
+def recall(identity: str) -> dict[str, Any] | None:
+    """The kept proof of a container: `result`, `level`, `when`; None where there is none."""
+    try:
+        found = json.loads(_file(identity).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return {key: found.get(key) for key in ("result", "level", "when")} if isinstance(found, dict) else None
+
+
+def forget(identity: str) -> None:
+    """Drop the proof of a container that is no more."""
+    try:
+        _file(identity).unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def _file(identity: str) -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "rocenv" / "proofs" / f"{re.sub('[^0-9a-f]', '', identity)}.json"

@@ -1,0 +1,212 @@
+"""Bring an environment up, or make a one-off container ready to run."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rocenv.engine import Engine, ImageFacts
+from rocenv.errors import EngineError, ImageError, UsageError
+from rocenv.lifecycle.decided import changes, labelled, moved
+from rocenv.lifecycle.volumes import prepare
+from rocenv.model.plan import Plan
+from rocenv.model.proof import Environment
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from rocenv.engine.pull import PullEvent
+
+Tell = Callable[[str], None]
+Ask = Callable[[str], bool]
+Progress = Callable[["PullEvent"], None]
+ATTEMPTS = 3  # another `up` of the same name may win, and its environment be removed, between two looks
+FETCHED_TO_DISK = 3  # an image takes about this much of what is fetched: unpacked, and the fetched layers meanwhile
+RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What `up` came to: the environment, and whether it was `created`, `recreated`, `started` or `used`."""
+
+    environment: Environment
+    action: str
+
+
+def up(
+    engine: Engine, plan: Plan, *, tell: Tell, ask: Ask | None, progress: Progress, recreate: bool = False
+) -> Outcome:
+    """Bring the planned environment up, using the one that is there where it is the same.
+
+    `ask` is None where nobody can be asked: what would be lost is then an error that names the way out.
+    """
+    plan = labelled(plan)
+    for _ in range(ATTEMPTS):
+        found = engine.find(project=plan.project, name=plan.name)
+        if found:
+            outcome = _again(engine, found[0], plan, tell=tell, ask=ask, recreate=recreate)
+            if outcome is not None:
+                return outcome
+        made = _create(engine, plan, tell=tell, progress=progress)
+        if made is not None:
+            return Outcome(made, "recreated" if found else "created")
+    raise EngineError(f"`{plan.container}` was made and removed by others meanwhile", "`rocenv ps` shows what is there")
+
+
+def once_argv(
+    engine: Engine,
+    plan: Plan,
+    command: Sequence[str],
+    *,
+    tell: Tell,
+    progress: Progress,
+    interactive: bool,
+    tty: bool,
+) -> list[str]:
+    """Make all ready for a one-off container, and return the command line that runs it and removes it afterwards."""
+    from rocenv.render.argv import run_argv
+
+    plan = replace(plan, labels={**plan.labels, "rocenv.once": "1"})
+    prepare(engine, plan, _image(engine, plan, tell=tell, progress=progress), tell)
+    return run_argv(plan, detach=False, remove=True, interactive=interactive, tty=tty, command=command)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP end the work as Ctrl-C does: what is half made is undone first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _again(
+    engine: Engine, there: Environment, plan: Plan, *, tell: Tell, ask: Ask | None, recreate: bool
+) -> Outcome | None:
+    """Use or start the container that is there; None once it has been removed, to be made anew."""
+    _must_be_own(there, plan)
+    if not recreate:
+        differences = changes(there, plan)
+        renumbered = moved(there, plan)
+        if differences or (renumbered and there.state == RUNNING):
+            _agree(there, differences or renumbered, tell=tell, ask=ask)
+        elif renumbered:
+            tell(f"`{there.container}` was made with other device numbers ({'; '.join(renumbered)}): making it anew")
+        elif there.state == RUNNING:
+            return Outcome(there, "used")
+        elif _start(engine, there, tell):
+            return Outcome(replace(there, state=RUNNING), "started")
+    engine.remove(there.id)
+    return None
+
+
+def _must_be_own(there: Environment, plan: Plan) -> None:
+    owner = plan.labels.get("rocenv.owner")
+    if there.owner != owner:
+        raise EngineError(
+            f"`{there.container}` is an environment of another user (uid {there.owner}); it is left alone",
+            "`--name OTHER` makes one of your own",
+        )
+
+
+def _agree(there: Environment, differences: Sequence[str], *, tell: Tell, ask: Ask | None) -> None:
+    """Have the user agree to lose the container that is there, or raise UsageError."""
+    refusal = UsageError(
+        f"`{there.container}` was made by another plan ({'; '.join(differences)}); it is left as it is",
+        "`--recreate` makes it anew (its caches and /workspace stay), `--name OTHER` makes a second one",
+    )
+    if ask is None:
+        raise refusal
+    tell(f"`{there.container}` is there, made by another plan:")
+    for line in differences:
+        tell(f"  {line}")
+    if not ask("Make it anew? What was installed inside is lost; its caches and /workspace stay."):
+        raise refusal
+
+
+def _start(engine: Engine, there: Environment, tell: Tell) -> bool:
+    """Start a container that does not run; False where it was left half made and cannot be started."""
+    try:
+        if there.state == "paused":
+            engine.unpause(there.id)
+        else:
+            engine.start_stopped(there.id)
+    except EngineError as error:
+        if there.state not in ("created", "dead", "removing"):
+            raise
+        tell(f"`{there.container}` was left half made ({error.message}): making it anew")
+        return False
+    return True
+
+
+def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> Environment | None:
+    """Make and start the plan's container; None where another `up` made one of that name meanwhile."""
+    engine.ahead(engine.volumes_question())
+    image = _image(engine, plan, tell=tell, progress=progress)
+    prepare(engine, plan, image, tell)
+    if image.digest:
+        plan = replace(plan, labels={**plan.labels, "rocenv.digest": image.digest})
+    try:
+        identity = engine.start(plan)
+    except EngineError:
+        if engine.find(project=plan.project, name=plan.name):
+            return None
+        raise
+    return Environment(
+        container=plan.container,
+        id=identity,
+        name=plan.name,
+        project=plan.project,
+        profile=plan.profile,
+        state=RUNNING,
+        reference=plan.image.reference,
+        digest=image.digest,
+        plan=plan.labels.get("rocenv.plan", ""),
+        gpus=plan.labels.get("rocenv.gpus", ""),
+        owner=plan.labels.get("rocenv.owner"),
+        created=None,
+        labels=plan.labels,
+    )
+
+
+def _image(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> ImageFacts:
+    """The plan's image as the engine holds it, pulled first where it is not there."""
+    reference = plan.image.reference
+    found = engine.image(reference)
+    if found is None:
+        _must_fit(engine, plan, tell)
+        engine.pull(reference, progress)
+        found = engine.image(reference)
+    if found is None:
+        raise ImageError(f"the engine pulled `{reference}`, and does not have it", "pull it by hand, then try again")
+    return found
+
+
+def _must_fit(engine: Engine, plan: Plan, tell: Tell) -> None:
+    """Say how much will be pulled, and refuse before the pull what cannot fit on the engine's disk."""
+    from rocenv.report.text import size
+
+    fetched = engine.size(plan.image.reference, plan.engine)
+    unpacked = plan.image.size_bytes
+    needed = (fetched or 0) + unpacked if unpacked else (fetched or 0) * FETCHED_TO_DISK
+    free = engine.room(plan.engine)
+    told = f" ({size(fetched)} to fetch)" if fetched else ""
+    tell(f"pulling {plan.image.reference}{told}")
+    if free is not None and needed > free:
+        raise EngineError(
+            f"`{plan.image.reference}` needs about {size(needed)}, and {plan.engine.data_root} has {size(free)} left",
+            "`docker system prune` frees what nobody uses, `docker system df` shows what there is",
+        )
