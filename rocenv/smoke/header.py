@@ -24,16 +24,18 @@ FOLDER = Path(__file__).resolve().parent / "probes"
 MARKS = {".sh": "#", ".py": "#", ".hip": "//"}
 NEEDS = ("python", "torch", "hipcc")  # what smoke/supervise.sh can find in an image; a POSIX shell is taken for granted
 KEYS = ("summary", "level", "needs", "timeout", "fallback-for", "source")
+SHARED = frozenset({"prelude.py"})  # no probe: what the Python probes have in common
 LONGEST = 3600.0
 
 
 def list_probes(folder: Path = FOLDER) -> tuple[Probe, ...]:
     """All probes of `folder`, by level and then by name. Raises UsageError for a header that does not hold."""
-    probes = [read_probe(path) for path in sorted(folder.iterdir()) if path.suffix in MARKS]
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in MARKS and path.name not in SHARED]
+    probes = [read_probe(path) for path in files]
     names = {probe.name for probe in probes}
     for probe in probes:
         if probe.fallback_for is not None and probe.fallback_for not in names:
-            hint = _nearest(probe.fallback_for, tuple(names))
+            hint = nearest(probe.fallback_for, tuple(names))
             raise _fault(probe.name, f"is a fallback for `{probe.fallback_for}`, which is no probe", hint)
     return tuple(sorted(probes, key=lambda probe: (LEVELS.index(probe.level), probe.name)))
 
@@ -51,11 +53,11 @@ def parse(text: str, path: Path) -> Probe:
         raise _fault(path.name, f"has no `{missing[0]}` in its header", f"add `{missing[0]}: …` to the header")
     level = fields["level"]
     if level not in LEVELS:
-        raise _fault(path.name, f"names the level `{level}`", _nearest(level, LEVELS))
+        raise _fault(path.name, f"names the level `{level}`", nearest(level, LEVELS))
     needs = tuple(need.strip() for need in fields.get("needs", "").split(",") if need.strip())
     for need in needs:
         if need not in NEEDS:
-            raise _fault(path.name, f"needs `{need}`, which cannot be looked for", _nearest(need, NEEDS))
+            raise _fault(path.name, f"needs `{need}`, which cannot be looked for", nearest(need, NEEDS))
     return Probe(
         name=path.stem,
         summary=fields["summary"],
@@ -80,7 +82,7 @@ def _fields(text: str, mark: str, name: str) -> dict[str, str]:
         key, colon, value = line.removeprefix(mark).partition(":")
         key = key.strip()
         if not line.startswith(mark) or not colon or key not in KEYS:
-            raise _fault(name, f"has a header line that is no key with a value: `{line}`", _nearest(key, KEYS))
+            raise _fault(name, f"has a header line that is no key with a value: `{line}`", nearest(key, KEYS))
         if key in fields:
             raise _fault(name, f"has `{key}` twice in its header", f"remove one `{key}`")
         fields[key] = value.strip()
@@ -102,7 +104,7 @@ def _fault(name: str, what: str, hint: str) -> UsageError:
     return UsageError(f"the probe `{name}` {what}", hint)
 
 
-def _nearest(word: str, known: tuple[str, ...]) -> str:
+def nearest(word: str, known: tuple[str, ...]) -> str:
     """A hint with the nearest of the known words, or with all of them."""
     import difflib
 

@@ -3,7 +3,8 @@
 # `sh` reads this from its standard input, the probe's text follows, and after that the stream stays open for as long
 # as somebody listens. Its end ends the probe: so a rocenv that was killed leaves no process in the container.
 # Arguments: the seconds the probe may take, the bytes of its text, its kind (sh, py, hip), and what it needs.
-# The last line on standard output is `#end STATUS`, or `#missing NEED` where the image lacks something.
+# The last line on standard output is `#missing NEED` where the image lacks something, or `#end STATUS OVERRIDES`:
+# what the probe ended with, and the values of HSA_OVERRIDE_GFX_VERSION (and its forms for one node) in effect.
 # Everything here works in dash, bash and busybox.
 limit=$1 size=$2 kind=$3
 shift 3
@@ -84,4 +85,4 @@ wait $running
 status=$?
 sweep
 cd / && [ -n "$folder" ] && rm -rf "$folder"
-printf '\n#end %s\n' "$status"
+printf '\n#end %s %s\n' "$status" "$(env | sed -n 's/^HSA_OVERRIDE_GFX_VERSION[_0-9]*=//p' | tr '\n' ' ')"

@@ -7,9 +7,18 @@
 # cgroup, ENOENT from a node that was not passed, ENODEV and the like from the driver. Plain POSIX sh: it runs in busybox.
 me="uid $(id -u), groups $(id -G)"
 
-said() { # name the error in the shell's words
+denied() { # whose matter an EACCES is: mode and gid of the node
+    case $1 in c??????rw*) echo "denied by the host: EACCES although the mode allows it (SELinux?)"; return ;; esac
+    case $1 in c???rw*) ;; *) echo "denied by the host: EACCES, the mode gives no group access"; return ;; esac
+    case " $(id -G) " in
+    *" $2 "*) echo "denied by the host: EACCES although group $2 has access (SELinux?)" ;;
+    *) echo "no permission: EACCES, group $2 has access" ;;
+    esac
+}
+
+said() { # name the error in the shell's words: the words, mode and gid
     case $1 in
-    *"Permission denied"*) echo "no permission: EACCES" ;;
+    *"Permission denied"*) denied "$2" "$3" ;;
     *"not permitted"*) echo "device not allowed: EPERM" ;;
     *"No such file"* | *nonexistent*) echo "node missing: ENOENT" ;;
     *"No such device or address"*) echo "driver does not answer: ENXIO" ;;
@@ -31,7 +40,7 @@ try() { # node, and how the answer names it: one line of JSON
         set -- "$1" "$2" $(ls -lnd "$1")
         facts="$3" owner=$6
         cause=""
-        error=$( (exec 3<>"$1") 2>&1) || cause="$(said "$error") on $1 ($3, owner $5:$6) for $me"
+        error=$( (exec 3<>"$1") 2>&1) || cause="$(said "$error" "$3" "$6") on $1 ($3, owner $5:$6) for $me"
     fi
     if [ -z "$cause" ]; then
         verdict='"result": "passed", "cause": null'

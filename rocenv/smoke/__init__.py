@@ -1,0 +1,88 @@
+"""Proof: small programs run inside a container that show, layer by layer, that its GPUs work.
+
+A level holds those before it: access < runtime < kernel < framework. The first layer that fails ends the proof, for
+what stands on it can only fail too, with a cause that misleads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rocenv.errors import UsageError
+from rocenv.model.plan import GpuRef
+from rocenv.model.proof import LEVELS, Probe, ProbeResult
+from rocenv.smoke.header import list_probes, nearest
+from rocenv.smoke.judge import judge
+from rocenv.smoke.runner import run_probe
+
+if TYPE_CHECKING:
+    from rocenv.smoke.judge import Said
+    from rocenv.smoke.runner import Executor
+
+__all__ = ["choose", "list_probes", "run_probes"]
+
+
+def run_probes(
+    engine: Executor,
+    container: str,
+    plan_gpus: Sequence[GpuRef],
+    *,
+    level: str,
+    probes: Sequence[str] = (),
+    stand_in: bool,
+    tell: Callable[[ProbeResult], None],
+) -> list[ProbeResult]:
+    """Run the probes up to `level`, or those named, in a running container; `tell` hears each result as it comes.
+
+    `stand_in` says that there is no GPU and that this was agreed on: a probe may then run on the CPU, and its result
+    is `stand-in` at best. Raises UsageError for a level or a name that is none.
+    """
+
+    def run(probe: Probe) -> Said:
+        return run_probe(engine, container, probe, plan_gpus, stand_in=stand_in)
+
+    known = list_probes()
+    results: list[ProbeResult] = []
+    failed: str | None = None
+    for probe in choose(known, level, probes):
+        if not plan_gpus:
+            found = [_skipped(probe, "no GPU: none is planned for this environment")]
+        elif failed is not None and LEVELS.index(failed) < LEVELS.index(probe.level):
+            found = [_skipped(probe, f"stopped: the {failed} level failed")]
+        else:
+            ran, said = _run(run, probe, known)
+            found = judge(ran, said, plan_gpus, stand_in=stand_in)
+        if failed is None and any(result.result in ("failed", "error") for result in found):
+            failed = probe.level
+        for result in found:
+            tell(result)
+        results += found
+    return results
+
+
+def choose(known: Sequence[Probe], level: str, names: Sequence[str] = ()) -> list[Probe]:
+    """The probes up to a level but for fallbacks, which step in by themselves; or exactly those named."""
+    if level not in LEVELS:
+        raise UsageError(f"there is no level `{level}`", nearest(level, LEVELS))
+    every = tuple(probe.name for probe in known)
+    for name in names:
+        if name not in every:
+            raise UsageError(f"there is no probe `{name}`", nearest(name, every))
+    if names:
+        return [probe for probe in known if probe.name in names]
+    top = LEVELS.index(level)
+    return [probe for probe in known if LEVELS.index(probe.level) <= top and probe.fallback_for is None]
+
+
+def _run(run: Callable[[Probe], Said], probe: Probe, known: Sequence[Probe]) -> tuple[Probe, Said]:
+    """Run a probe, or its fallback where the image lacks what the probe needs; which one it was, and what it left."""
+    said = run(probe)
+    fallback = next((other for other in known if other.fallback_for == probe.name), None)
+    if said.ended == "missing" and fallback is not None:
+        return fallback, run(fallback)
+    return probe, said
+
+
+def _skipped(probe: Probe, cause: str) -> ProbeResult:
+    return ProbeResult(probe.name, probe.level, None, "skipped", cause, 0.0)

@@ -1,0 +1,163 @@
+"""Runs probes in a container: each a process of its own, with a time limit inside and outside, its output bounded.
+
+A probe's text goes in through the standard input of one `exec`, in front of it `supervise.sh`, which runs it and
+leaves nothing behind. The input then stays open: when this process ends, however it ends, so does the probe.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import selectors
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from rocenv.errors import EngineError
+from rocenv.model.plan import GpuRef
+from rocenv.model.proof import Probe
+from rocenv.process import ProgramMissingError, start
+from rocenv.smoke.judge import Said
+
+SUPERVISOR = Path(__file__).resolve().parent / "supervise.sh"
+# Reads as many bytes as its first argument says as the script to run; what follows on the input is the script's own.
+COMMAND = ("sh", "-c", 'size=$1; shift; eval "$(head -c "$size")"', "rocenv-probe")
+GRACE = 10.0  # seconds beyond the probe's own limit before the engine is no longer waited for
+MOST_OUTPUT = 1 << 20  # bytes of answers; what comes beyond ends the probe
+MOST_TALK = 1 << 16  # bytes of standard error that are kept, the last ones
+CHUNK = 1 << 16
+KILLED = 137  # how a shell counts SIGKILL, which is how the supervisor ends a probe that takes too long
+TRAILER = re.compile(r"\n#(end|missing) (\S+)(.*)\n?\Z")
+INCLUDE = re.compile(r'^(?:#include "([\w.]+)"|from (prelude) import \*)$', re.MULTILINE)
+
+
+class Executor(Protocol):
+    """What is needed of an engine: the command line that runs a command in a container."""
+
+    def exec_argv(
+        self,
+        container: str,
+        command: Sequence[str],
+        *,
+        interactive: bool,
+        tty: bool,
+        env: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """The command line, as docker and podman take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a process printed until it ended, or was ended (`limit`, `flood`)."""
+
+    ended: str
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+
+
+def run_probe(engine: Executor, container: str, probe: Probe, gpus: Sequence[GpuRef], *, stand_in: bool) -> Said:
+    """Run one probe in a container, as the container's user, and return what it left."""
+    supervisor, text = SUPERVISOR.read_bytes(), payload(probe).encode()
+    kind = Path(probe.path).suffix.removeprefix(".")
+    arguments = (str(len(supervisor)), f"{probe.seconds:g}", str(len(text)), kind, *probe.needs)
+    argv = engine.exec_argv(
+        container, [*COMMAND, *arguments], interactive=True, tty=False, env=environment(gpus, stand_in=stand_in)
+    )
+    return said(hear(argv, supervisor + text, probe.seconds + GRACE), probe)
+
+
+def environment(gpus: Sequence[GpuRef], *, stand_in: bool) -> dict[str, str]:
+    """What a probe is told: the nodes to open, the gfx targets to build for, and a mark of this run."""
+    return {
+        "ROCENV_PROBE": secrets.token_hex(16),
+        "ROCENV_NODES": " ".join(ref.render_node for ref in gpus if ref.render_node),
+        "ROCENV_TARGETS": " ".join(sorted({ref.gfx for ref in gpus if ref.gfx})),
+        "ROCENV_STAND_IN": "1" if stand_in else "",
+    }
+
+
+def payload(probe: Probe) -> str:
+    """The probe's text with all that it takes from the files beside it."""
+    folder = Path(probe.path).parent
+
+    def put_in(match: re.Match[str]) -> str:
+        return (folder / (match[1] or f"{match[2]}.py")).read_text(encoding="utf-8")
+
+    text = INCLUDE.sub(put_in, Path(probe.path).read_text(encoding="utf-8"))
+    if probe.source is None:
+        return text
+    source = INCLUDE.sub(put_in, (folder / probe.source).read_text(encoding="utf-8"))
+    return f'import os\nos.environ["ROCENV_SOURCE"] = {source!r}\n{text}'
+
+
+def hear(argv: Sequence[str], data: bytes, seconds: float) -> Heard:
+    """Start `argv`, give it `data`, and keep what it prints, its input held open until it ends or is ended."""
+    reader, writer = os.pipe()
+    began = time.monotonic()
+    with os.fdopen(writer, "wb", buffering=0) as line, os.fdopen(reader, "rb") as its_end:
+        try:
+            process = start(argv, stdin=its_end)
+        except ProgramMissingError as error:
+            raise EngineError(f"{error}", "`rocenv doctor` looks at the engine") from error
+        its_end.close()
+        assert process.stdout is not None  # noqa: S101
+        assert process.stderr is not None  # noqa: S101
+        try:
+            _give(line, data)
+            ended, stdout, stderr = _listen(process.stdout, process.stderr, began + seconds)
+        finally:
+            line.close()
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+    return Heard(ended, stdout, stderr, time.monotonic() - began)
+
+
+def _give(line: IO[bytes], data: bytes) -> None:
+    """Write it all; a reader that is gone has said why on its standard error."""
+    try:
+        while data:
+            data = data[line.write(data) :]
+    except BrokenPipeError:
+        return
+
+
+def _listen(stdout: IO[bytes], stderr: IO[bytes], deadline: float) -> tuple[str, bytes, bytes]:
+    """Read both streams until their end, the deadline, or more output than anybody wants."""
+    answers, talk = bytearray(), bytearray()
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(stdout, selectors.EVENT_READ, answers)
+        waiting.register(stderr, selectors.EVENT_READ, talk)
+        while waiting.get_map():
+            left = deadline - time.monotonic()
+            ready = waiting.select(left) if left > 0 else []
+            if not ready and left <= 0:
+                return "limit", bytes(answers), bytes(talk)
+            for key, _ in ready:
+                chunk = os.read(key.fd, CHUNK)
+                if not chunk:
+                    waiting.unregister(key.fileobj)
+                key.data.extend(chunk)
+            del talk[:-MOST_TALK]
+            if len(answers) > MOST_OUTPUT:
+                return "flood", bytes(answers[:MOST_OUTPUT]), bytes(talk)
+    return "end", bytes(answers), bytes(talk)
+
+
+def said(heard: Heard, probe: Probe) -> Said:
+    """What was heard, with the supervisor's last line taken off and understood."""
+    text, talk = heard.stdout.decode(errors="replace"), heard.stderr.decode(errors="replace")
+    trailer = TRAILER.search(text)
+    if heard.ended != "end" or trailer is None:
+        return Said("cut" if heard.ended == "end" else heard.ended, None, text, talk, heard.seconds)
+    text = text[: trailer.start()]
+    if trailer[1] == "missing":
+        return Said("missing", None, text, talk, heard.seconds, missing=trailer[2])
+    status = int(trailer[2]) if trailer[2].isdecimal() else None
+    ended = "limit" if status == KILLED and heard.seconds >= probe.seconds else "end"
+    return Said(ended, status, text, talk, heard.seconds, overrides=tuple(trailer[3].split()))
