@@ -14,13 +14,14 @@ from rocenv.model.plan import GpuRef
 from rocenv.model.proof import LEVELS, Probe, ProbeResult
 from rocenv.smoke.header import list_probes, nearest
 from rocenv.smoke.judge import judge
+from rocenv.smoke.planned import planned_gpus, stand_in_agreed
 from rocenv.smoke.runner import run_probe
 
 if TYPE_CHECKING:
     from rocenv.smoke.judge import Said
     from rocenv.smoke.runner import Executor
 
-__all__ = ["choose", "list_probes", "run_probes"]
+__all__ = ["choose", "list_probes", "planned_gpus", "run_probes", "stand_in_agreed"]
 
 
 def run_probes(
