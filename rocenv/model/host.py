@@ -5,6 +5,7 @@ The meaning of each fact and when it is None: docs/detect.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -86,6 +87,8 @@ class DeviceNode:
     gid: int
     group: str | None  # the gid's name in the host's /etc/group
     accessible: bool  # read and write for the caller
+    granted_by: str | None = None  # root | owner | group NAME | acl user | acl group NAME | everyone | kernel
+    refused_by: str | None = None  # the errno's name: EACCES by its mode, or what opening it answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,8 @@ class Host:
     virtualization: str | None  # docker, lxc, kvm … where it names itself
     allocation: Allocation | None
     problems: tuple[Problem, ...] = field(default=())
+    # What pci.ids calls devices without a name of their own, by pci_id: for people, and read only where asked for.
+    chips: Mapping[str, str] = field(default_factory=dict)
 
     def device(self, path: str) -> DeviceNode | None:
         """The node at `path`, or None where there is none."""

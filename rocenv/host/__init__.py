@@ -1,0 +1,53 @@
+"""Reading a host: its GPUs, driver, ROCm, access and environment, from files alone; no process is started.
+
+`Host` holds what was seen and no opinions. Whatever is unreadable costs its own fact and is named in `problems`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rocenv.host.source import Root, Source, ThisMachine
+from rocenv.model.host import Host, Link
+
+if TYPE_CHECKING:
+    from rocenv.host.save import Saved
+
+
+def read_host(path: str | None = None, *, chips: bool = False) -> Host:
+    """The host at `path`, a capture's folder or .tar.gz; without one that of $ROCENV_HOST, else this machine.
+
+    `chips`: look up in pci.ids, for people, what devices without a name of their own are.
+    Raises UsageError for what is no capture.
+    """
+    from rocenv.host.read import read
+
+    source = open_source(path)
+    return read(Root(source, source.files), chips=chips)
+
+
+def read_links(path: str | None = None) -> tuple[Link, ...]:
+    """Every io_link of every GPU of a host: thousands of files on a large one, so only where it is asked for."""
+    from rocenv.host.topology import links, read_topology
+
+    source = open_source(path)
+    root = Root(source, source.files)
+    return links(root, read_topology(root))
+
+
+def save_capture(file: str, path: str | None = None, *, anonymous: bool) -> Saved:
+    """Write what `read_host` reads of a host to `file`, a .tar.gz without personal details; see rocenv.host.save."""
+    from rocenv.host.save import save
+
+    return save(open_source(path), file, anonymous=anonymous)
+
+
+def open_source(path: str | None = None) -> Source:
+    """Where a host's facts come from: see `read_host`."""
+    where = path or os.environ.get("ROCENV_HOST")
+    if not where:
+        return ThisMachine()
+    from rocenv.host.capture import open_capture
+
+    return open_capture(where)

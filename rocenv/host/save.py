@@ -1,0 +1,240 @@
+"""Writing a capture: exactly what reading a host asked for, less what tells of people and serial numbers.
+
+Read back, it gives the same answer; under `anonymous` GPU and hive ids are replaced, equal ones by equal ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gzip
+import io
+import os
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rocenv.errors import UsageError
+from rocenv.host.capture import MANIFEST, SUFFIXES
+from rocenv.host.files import Confined, Files, Tree
+from rocenv.host.privacy import Disguise, Kept
+from rocenv.host.read import read
+from rocenv.host.source import RawDevice, Root, Source, Storage, is_device
+from rocenv.host.topology import links, read_topology
+from rocenv.model.host import Caller
+
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+# Folders whose names are facts, though not each of them is looked into.
+_LISTED = ("/sys/", "/var/lib/dkms/")
+_LISTED_NAMES = ("rocm", "core-")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A capture written: where, and how many files and links it holds."""
+
+    file: str
+    files: int
+
+
+class _Recording:
+    """A tree that remembers what it was asked for and what it answered."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.files: dict[str, bytes] = {}
+        self.links: dict[str, str] = {}
+        self.folders: set[str] = set()
+        self.faults: dict[str, int] = {}
+
+    def kind(self, path: str) -> str | None:
+        """See Tree."""
+        kind = self._tree.kind(path)
+        if kind == "dir":
+            self.folders.add(path)
+        elif kind is not None:
+            self.files.setdefault(path, b"")
+        return kind
+
+    def target(self, path: str) -> str | None:
+        """See Tree."""
+        target = self._tree.target(path)
+        if target is not None:
+            self.links[path] = target
+        return target
+
+    def read(self, path: str, limit: int) -> bytes:
+        """See Tree."""
+        try:
+            data = self._tree.read(path, limit)
+        except OSError as error:
+            self._failed(path, error)
+            raise
+        self.files[path] = data
+        return data
+
+    def names(self, path: str) -> list[str]:
+        """See Tree."""
+        try:
+            names = self._tree.names(path)
+        except OSError as error:
+            self._failed(path, error)
+            raise
+        self.folders.add(path)
+        for name in names:
+            below = f"{path.rstrip('/')}/{name}"
+            if (below.startswith(_LISTED) or name.startswith(_LISTED_NAMES)) and self.target(below) is None:
+                self.kind(below)
+        return names
+
+    def _failed(self, path: str, error: OSError) -> None:
+        """Remember an error that says more than that nothing is there."""
+        if error.errno is not None and error.errno not in _NOTHING_THERE:
+            self.faults[path] = error.errno
+
+
+class _Recorded:
+    """A source whose files are recorded while they are read."""
+
+    def __init__(self, source: Source, files: Files) -> None:
+        self.name = source.name
+        self.files = files
+        self._source = source
+
+    def caller(self) -> Caller:
+        """See Source."""
+        return self._source.caller()
+
+    def devices(self) -> list[RawDevice]:
+        """See Source."""
+        return self._source.devices()
+
+    def variables(self) -> Mapping[str, str]:
+        """See Source."""
+        return self._source.variables()
+
+    def machine(self) -> str | None:
+        """See Source."""
+        return self._source.machine()
+
+    def storage(self) -> Storage:
+        """See Source."""
+        return self._source.storage()
+
+
+def save(source: Source, file: str, *, anonymous: bool) -> Saved:
+    """Read a host and write all that was read to `file`. Raises UsageError where that cannot be written.
+
+    The file appears whole or not at all.
+    """
+    storage = source.storage()
+    recording = _Recording(storage.tree)
+    recorded = _Recorded(source, Confined(recording, storage.links, storage.faults))
+    root = Root(recorded, recorded.files)
+    host = read(root, chips=True)
+    links(root, read_topology(root))
+    disguise = Disguise(anonymous=anonymous)
+    keep = Kept.of(host)
+    files = {disguise.path(path): disguise.content(keep.part(path, data)) for path, data in recording.files.items()}
+    targets = {disguise.path(path): disguise.path(target) for path, target in recording.links.items()}
+    overlay = {path: target for path, target in storage.links.items() if not is_device(path)}
+    faults = {**storage.faults, **recording.faults}
+    manifest = _manifest(source, keep, disguise, overlay, faults)
+    folders = {disguise.path(path) for path in recording.folders} - {"/"}
+    _write(file, _Contents(folders, files, targets, manifest))
+    return Saved(file, len(files) + len(targets))
+
+
+def _manifest(
+    source: Source, keep: Kept, disguise: Disguise, overlay: Mapping[str, str], faults: Mapping[str, int]
+) -> bytes:
+    """The text of devices.yaml: what files cannot carry."""
+    import yaml
+
+    caller = source.caller()
+    raw_devices = sorted(source.devices(), key=lambda raw: raw.path)
+    told: dict[str, object] = {
+        "run_as": {"uid": caller.uid, "gid": caller.gid, "groups": list(caller.groups)},
+        "machine": source.machine(),
+        "environment": disguise.variables(source.variables()),
+        "devices": [_device(raw, keep) for raw in raw_devices],
+        "symlinks": [{"path": path, "target": disguise.path(target)} for path, target in sorted(overlay.items())],
+        "faults": [
+            *({"path": raw.path, "errno": raw.fault, "op": "open"} for raw in raw_devices if raw.fault),
+            *(
+                {"path": disguise.path(path), "errno": errno.errorcode.get(number, "EIO"), "op": "read"}
+                for path, number in sorted(faults.items())
+            ),
+        ],
+    }
+    text: str = yaml.safe_dump({key: value for key, value in told.items() if value}, sort_keys=False)
+    return text.encode()
+
+
+def _device(raw: RawDevice, keep: Kept) -> dict[str, object]:
+    """One device node; `access` is the kernel's own word, where it was asked."""
+    entry: dict[str, object] = {
+        "path": raw.path,
+        "type": "c",
+        "major": raw.major,
+        "minor": raw.minor,
+        "mode": f"{raw.mode:04o}",
+        "uid": raw.uid,
+        "gid": raw.gid,
+        "group": keep.groups.get(raw.gid),
+        "acl": [f"{tag}:{number}:{bits}" for tag, number, bits in raw.acl] or None,
+        "access": raw.allowed,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """All that goes into an archive, by path below root/."""
+
+    folders: Iterable[str]
+    files: Mapping[str, bytes]
+    targets: Mapping[str, str]
+    manifest: bytes
+
+
+def _write(file: str, contents: _Contents) -> None:
+    """Write the archive beside its place, then put it there: whole, or not at all."""
+    name = os.path.basename(file)
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    draft = os.path.join(os.path.dirname(file), f".{os.path.basename(file)}.{os.getpid()}")
+    try:
+        try:
+            _pack(draft, name or "host", contents)
+            os.replace(draft, file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(draft)
+            raise
+    except OSError as error:
+        raise UsageError(f"`{file}` cannot be written: {error.strerror}", "name a file in a folder of yours") from error
+
+
+def _pack(draft: str, name: str, contents: _Contents) -> None:
+    """Put every member in, in order, so that the same host gives the same bytes."""
+    with (
+        open(draft, "xb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for folder in ("", *sorted(contents.folders)):
+            _add(archive, f"{name}/root{folder}", tarfile.DIRTYPE)
+        for path, target in sorted(contents.targets.items()):
+            _add(archive, f"{name}/root{path}", tarfile.SYMTYPE, link=target)
+        for path, data in sorted(contents.files.items()):
+            _add(archive, f"{name}/root{path}", tarfile.REGTYPE, data)
+        _add(archive, f"{name}/{MANIFEST}", tarfile.REGTYPE, contents.manifest)
+
+
+def _add(archive: tarfile.TarFile, path: str, kind: bytes, data: bytes = b"", link: str = "") -> None:
+    """Put one member in, owned by nobody in particular and without a time."""
+    member = tarfile.TarInfo(path)
+    member.type, member.linkname, member.size = kind, link, len(data)
+    member.mode = 0o755 if kind == tarfile.DIRTYPE else 0o644
+    archive.addfile(member, io.BytesIO(data) if data else None)
