@@ -9,9 +9,8 @@ import typer
 from rocenv import process
 from rocenv.cli import inside
 from rocenv.engine import open_engine
-from rocenv.errors import UsageError
 
-CONTEXT = {"allow_extra_args": True}
+CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def command(
@@ -24,9 +23,7 @@ def command(
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
 ) -> None:
     """Run a command in a running environment: `rocenv exec [NAME] -- COMMAND`. Its exit status is passed on."""
-    words = inside.command_words(context, "exec")
-    if not words:
-        raise UsageError("no command to run", "`rocenv exec -- python train.py`")
+    words = inside.command_words(context, "rocenv exec [NAME] -- python train.py")
     program = open_engine(engine)
     there = inside.running_environment(program, name)
     terminal = inside.on_terminal()

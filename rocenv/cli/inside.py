@@ -25,14 +25,13 @@ def running_environment(engine: Engine, name: str | None) -> Environment:
     return find.running(environment(engine, name))
 
 
-def command_words(context: typer.Context, name: str) -> list[str]:
-    """The command behind `--`; words that stand before it by mistake are an error that shows the way."""
+def command_words(context: typer.Context, usage: str) -> list[str]:
+    """The command behind `--`; without one, or with words of it before, an error that shows the way (`usage`)."""
     words: list[str] = list(context.obj or ())
     if context.args:
-        raise UsageError(
-            f"`{context.args[0]}`: what is to run stands behind `--`",
-            f"`rocenv {name} … -- {' '.join([*context.args, *words])}`",
-        )
+        raise UsageError(f"`{context.args[0]}` stands before `--`: what is to run stands behind it", f"`{usage}`")
+    if not words:
+        raise UsageError("there is nothing to run: a command stands behind `--`", f"`{usage}`")
     return words
 
 

@@ -26,6 +26,7 @@ LABELS = (
     "rocenv.digest",
     "rocenv.decided",
     "rocenv.nodes",
+    "rocenv.stand-in",  # of the image, which hands its labels down
 )
 _COLUMNS = (".ID", ".Names", ".State", ".Image", ".CreatedAt", *(f'(.Label "{label}")' for label in LABELS))
 DOCKER_FORMAT = "[" + ",".join(f"{{{{json {column}}}}}" for column in _COLUMNS) + "]"

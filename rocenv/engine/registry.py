@@ -102,7 +102,7 @@ def _manifest(source: Source, version: str) -> dict[str, Any]:
             raise
     asked = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
     realm = asked.pop("realm")
-    if not realm.startswith("https://"):
+    if not realm.startswith(("https://", "http://")):
         raise ValueError(realm)
     token = _get(f"{realm}?{urllib.parse.urlencode(asked)}", {})
     return _get(address, {**headers, "Authorization": f"Bearer {token.get('token') or token['access_token']}"})

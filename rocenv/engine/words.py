@@ -90,16 +90,16 @@ _IMAGES = (
         "look at the network and proxy of the engine; `--image` takes one that is here already (`docker images`)",
     ),
     Saying(
-        r"[Nn]o such image|image not known|Unable to find image",
-        ImageError,
-        "there is no image `{image}` here",
-        "`docker pull IMAGE`, or leave `--image` out",
-    ),
-    Saying(
         r"invalid reference format|repository name must be lowercase|could not parse reference|invalid tag format",
         UsageError,
         "`{image}` is no image reference",
         "write it as `repository:tag` or `registry/repository@sha256:…`, in lower case",
+    ),
+    Saying(
+        r"[Nn]o such image|image not known|Unable to find image",
+        ImageError,
+        "there is no image `{image}` here",
+        "`docker pull IMAGE`, or leave `--image` out",
     ),
 )
 

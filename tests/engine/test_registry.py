@@ -1,0 +1,150 @@
+"""How big an image is, asked of a real registry before the pull."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rocenv.engine.registry import Source, compressed_size, sources, split
+
+if TYPE_CHECKING:
+    from conftest import Registry
+
+DIGEST = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("reference", "parts"),
+    [
+        ("busybox", ("docker.io", "library/busybox", "latest")),
+        ("busybox:1.36", ("docker.io", "library/busybox", "1.36")),
+        ("rocm/pytorch", ("docker.io", "rocm/pytorch", "latest")),
+        ("rocm/pytorch:a_b-1.2", ("docker.io", "rocm/pytorch", "a_b-1.2")),
+        (f"rocm/pytorch:x@{DIGEST}", ("docker.io", "rocm/pytorch", DIGEST)),
+        (f"rocm/pytorch@{DIGEST}", ("docker.io", "rocm/pytorch", DIGEST)),
+        ("127.0.0.1:5000/a", ("127.0.0.1:5000", "a", "latest")),
+        ("127.0.0.1:5000/a/b:c", ("127.0.0.1:5000", "a/b", "c")),
+        ("localhost/a", ("localhost", "a", "latest")),
+        ("ghcr.io/rocm/x:1", ("ghcr.io", "rocm/x", "1")),
+    ],
+)
+def test_a_reference_is_taken_apart_by_dockers_rules(reference: str, parts: tuple[str, str, str]) -> None:
+    assert split(reference) == parts
+
+
+def test_mirrors_are_asked_before_docker_hub() -> None:
+    config = {"Mirrors": ["http://127.0.0.1:5000/", "https://mirror.example.com"]}
+    assert sources("rocm/pytorch:x", config) == [
+        Source("http://127.0.0.1:5000", "rocm/pytorch", "x"),
+        Source("https://mirror.example.com", "rocm/pytorch", "x"),
+        Source("https://registry-1.docker.io", "rocm/pytorch", "x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "config", "base"),
+    [
+        ("reg.example.com/a", {}, "https://reg.example.com"),
+        ("reg.example.com/a", {"IndexConfigs": {"reg.example.com": {"Secure": False}}}, "http://reg.example.com"),
+        ("127.0.0.1:5000/a", {}, "http://127.0.0.1:5000"),
+        ("localhost:5000/a", {}, "http://localhost:5000"),
+        ("localhost.example.com/a", {}, "https://localhost.example.com"),
+        ("reg.example.com/a", {"Mirrors": ["http://m"]}, "https://reg.example.com"),
+    ],
+)
+def test_plain_http_is_for_this_machine_and_for_whom_the_daemon_says(
+    reference: str, config: dict[str, Any], base: str
+) -> None:
+    assert [source.base for source in sources(reference, config)] == [base]
+
+
+@pytest.mark.engine
+def test_the_layers_are_summed(registry: Registry) -> None:
+    registry.put("sizes/one", "1", [b"x" * 1000, b"y" * 234])
+    assert compressed_size(f"{registry.address}/sizes/one:1", {}, "x86_64") == 1234
+
+
+@pytest.mark.engine
+def test_by_digest(registry: Registry) -> None:
+    digest = registry.put("sizes/digest", "1", [b"z" * 77])
+    assert compressed_size(f"{registry.address}/sizes/digest@{digest}", {}, "x86_64") == 77
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(("machine", "size"), [("aarch64", 10), ("x86_64", 20), ("riscv64", None)])
+def test_of_an_index_that_of_the_engines_machine(registry: Registry, machine: str, size: int | None) -> None:
+    registry.put("sizes/index", "1", [b"i" * 10], machines=("arm64", "amd64"))
+    assert compressed_size(f"{registry.address}/sizes/index:1", {}, machine) == size
+
+
+@pytest.mark.engine
+def test_from_a_mirror(registry: Registry) -> None:
+    registry.put("sizes/mirrored", "1", [b"m" * 55])
+    mirrors = {"Mirrors": ["http://127.0.0.1:1/", f"http://{registry.address}/"]}
+    assert compressed_size("sizes/mirrored:1", mirrors, "x86_64") == 55
+
+
+@pytest.mark.engine
+def test_what_a_registry_does_not_have_has_no_size(registry: Registry) -> None:
+    assert compressed_size(f"{registry.address}/sizes/none:1", {}, "x86_64") is None
+
+
+def test_a_registry_that_does_not_answer_is_no_error() -> None:
+    assert compressed_size("127.0.0.1:1/a:b", {}, "x86_64") is None
+
+
+class Guarded(BaseHTTPRequestHandler):
+    """A registry that asks for a token, as Docker Hub does, and hands one out to anybody."""
+
+    answers: dict[str, Any]
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/token?") and "scope=repository%3Aa%3Apull" in self.path:
+            self.answer(200, {"token": "t0ken"})
+        elif self.headers.get("Authorization") != "Bearer t0ken":
+            realm = f"http://{self.headers['Host']}/token"
+            challenge = f'Bearer realm="{realm}",service="reg",scope="repository:a:pull"'
+            self.answer(401, {}, {"WWW-Authenticate": challenge})
+        else:
+            self.answer(200, self.answers[self.path])
+
+    def answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for key, value in (headers or {}).items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def guarded() -> Iterator[tuple[str, dict[str, Any]]]:
+    answers: dict[str, Any] = {}
+    handler = type("Handler", (Guarded,), {"answers": answers})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}", answers
+        server.shutdown()
+        thread.join()
+
+
+def test_an_anonymous_token_is_fetched(guarded: tuple[str, dict[str, Any]]) -> None:
+    address, answers = guarded
+    answers["/v2/a/manifests/1"] = {"layers": [{"size": 3}, {"size": 4}]}
+    assert compressed_size(f"{address}/a:1", {}, "x86_64") == 7
+
+
+@pytest.mark.parametrize("answer", [b"", b"{", b"[]", b"null", {}, {"layers": 3}, {"layers": [{}]}, {"manifests": []}])
+def test_an_answer_that_is_no_manifest_is_no_crash(guarded: tuple[str, dict[str, Any]], answer: Any) -> None:
+    address, answers = guarded
+    answers["/v2/a/manifests/1"] = answer
+    assert compressed_size(f"{address}/a:1", {}, "x86_64") is None
