@@ -64,8 +64,10 @@ def engine_host() -> str:
 
 
 @pytest.fixture(scope="session")
-def small_image() -> str:
+def small_image(engine_host: str) -> str:
     """A busybox image that is in the bed's registry and in its Docker."""
+    pulled = life.run(BED, ["docker", "pull", "--quiet", images.SMALL])
+    assert pulled.returncode == 0, pulled.stderr
     return images.SMALL
 
 

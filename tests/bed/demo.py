@@ -61,6 +61,7 @@ def _rocenv(arguments: Sequence[str]) -> None:
     """Go on as rocenv in the demo's project."""
     if not space.is_up(BED):
         raise BedError("the demo is not up: `./dev demo` starts it")
+    _write_project()
     life.become(BED, [str(ROCENV), *arguments], folder=BED.project, environment=STAND_IN)
 
 
