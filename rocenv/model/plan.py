@@ -25,7 +25,7 @@ class EngineFacts:
     data_root: str | None = None
     desktop: bool = False
     remote: bool = False
-    # Of a rootless engine's user namespace: (id inside, id on the host, count), from /proc/PID/gid_map or `podman info`.
+    # Of a rootless user namespace: (id inside, id on the host, count), from /proc/PID/gid_map or `podman info`.
     gid_map: tuple[tuple[int, int, int], ...] = ()
 
 

@@ -27,3 +27,11 @@ def size(count: int | None) -> str:
             break
         value /= _STEP
     return f"{value:.0f} {unit}" if value >= 100 or value == int(value) else f"{value:.3g} {unit}"  # noqa: PLR2004
+
+
+def size_words(size: int) -> str:
+    """Bytes in the largest binary unit that divides them, as engines take them: `16g`."""
+    for unit, shift in (("g", 30), ("m", 20), ("k", 10)):
+        if size and size % (1 << shift) == 0:
+            return f"{size >> shift}{unit}"
+    return f"{size}b"

@@ -1,0 +1,106 @@
+"""What the user wishes of a container: the options that `plan`, `up` and `run` share, and what they come to."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from rocenv.cli import project
+from rocenv.errors import UsageError
+from rocenv.model.wish import Profile
+from rocenv.plan.make import Request
+
+ProfileName = Annotated[
+    str | None,
+    typer.Argument(metavar="[PROFILE]", help="A profile or an environment of rocenv.yaml.", show_default=False),
+]
+Gpus = Annotated[
+    str | None,
+    typer.Option(
+        "--gpus",
+        metavar="WHICH",
+        help="all, none, dgpu, apu, count=2, or GPUs by index (0,2 or 0-3), gfx target, BDF (BDF/2 for a partition), "
+        "UUID or render node; commas join them. Default: all discrete GPUs, or all if there is none.",
+    ),
+]
+Image = Annotated[str | None, typer.Option("--image", metavar="REF", help="This image instead of a chosen one.")]
+Name = Annotated[str | None, typer.Option("--name", help="The environment's name; by default the profile's.")]
+Env = Annotated[
+    list[str] | None,
+    typer.Option("-e", "--env", metavar="K[=V]", help="Set a variable; K alone passes the caller's own on, unseen."),
+]
+Mounts = Annotated[
+    list[str] | None,
+    typer.Option("--mount", metavar="SRC:DST[:ro]", help="Mount this instead of the profile's mounts."),
+]
+Ports = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--port", metavar="HOST:CONTAINER", help="Publish this instead of the profile's."),
+]
+User = Annotated[str | None, typer.Option("--user", help="Who runs in it: caller, image, root or UID[:GID].")]
+ShmSize = Annotated[str | None, typer.Option("--shm-size", metavar="SIZE", help="Size of /dev/shm, as `16g`.")]
+Loosen = Annotated[
+    list[str] | None,
+    typer.Option("--loosen", metavar="WHAT", help="Loosen by name: sudo, ptrace, perf, numa, rdma, host-ipc."),
+]
+Cpu = Annotated[bool, typer.Option("--cpu", help="Give no GPU at all, on purpose.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would loosen anything.")]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
+
+
+def read_wishes(
+    profile: str | None,
+    *,
+    gpus: str | None = None,
+    image: str | None = None,
+    name: str | None = None,
+    env: Sequence[str] | None = None,
+    mounts: Sequence[str] | None = None,
+    ports: Sequence[str] | None = None,
+    user: str | None = None,
+    shm_size: str | None = None,
+    loosen: Sequence[str] | None = None,
+    cpu: bool = False,
+    strict: bool = False,
+) -> tuple[Profile, Request]:
+    """The profile with all layers and flags in it, and what the command line adds. Raises UsageError."""
+    from rocenv.profile import load_profile
+
+    if name is not None and not _NAME.fullmatch(name):
+        raise UsageError(f"`{name}` is no name for an environment", "small letters, digits, `_`, `.` and `-`")
+    if cpu and gpus not in (None, "none"):
+        raise UsageError(f"`--cpu` gives no GPU, and `--gpus {gpus}` asks for some", "leave one of them away")
+    wishes = {
+        "gpus": gpus,
+        "image.reference": image,
+        "env": _variables(env or ()) or None,
+        "mounts": mounts or None,
+        "ports": ports or None,
+        "user": user,
+        "shm_size": shm_size,
+        "loosen": loosen or None,
+        "strict": True if strict else None,
+    }
+    folder = project.folder()
+    wished = load_profile(
+        profile, project=folder, overrides={key: value for key, value in wishes.items() if value is not None}
+    )
+    request = Request(
+        project=project.name(folder),
+        project_folder=str(folder),
+        name=name,
+        cpu=cpu,
+        home=os.environ.get("HOME"),
+    )
+    return wished, request
+
+
+def _variables(words: Sequence[str]) -> dict[str, str]:
+    """`K=V` as it stands; `K` alone as `$K`, which passes the caller's own value by name."""
+    pairs = (word.partition("=") for word in words)
+    return {key: value if sign else f"${key}" for key, sign, value in pairs}

@@ -1,0 +1,195 @@
+"""The Plan put together: selection, image, access, confinement, storage, labels; every choice with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rocenv.catalog.images import CatalogImage
+from rocenv.catalog.references import Reference
+from rocenv.errors import EngineError
+from rocenv.model.host import Gpu, Host
+from rocenv.model.plan import EngineFacts, GpuRef, Plan, Reason
+from rocenv.model.wish import Profile
+from rocenv.plan import access, storage, wsl
+from rocenv.plan.access import Access
+from rocenv.plan.choose import Choice, choose
+from rocenv.plan.environment import environment
+from rocenv.plan.labels import labels
+from rocenv.plan.loosen import Confinement, check_policy, confine
+from rocenv.plan.select import Selection, select
+from rocenv.plan.storage import WORKSPACE, Storage
+
+_SUBSET = "a part of the GPUs on a rootless engine, which cannot isolate them"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line adds to a profile: where it runs and under which name."""
+
+    project: str
+    project_folder: str
+    name: str | None = None  # of the environment; None: the profile's
+    cpu: bool = False  # none of the GPUs, on purpose
+    home: str | None = None  # the caller's home folder, for `~` in mounts
+
+
+def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request) -> Plan:
+    """The decided container. Pure: the same input gives the same Plan.
+
+    Raises HostError, EngineError, ImageError, PolicyError or UsageError, each with what mends it.
+    """
+    words = "none" if request.cpu else profile.gpus
+    if words != "none":
+        _check_engine(facts)
+    selection, given = _reach(words, profile, host, facts)
+    picked = _qualified(choose(profile, selection.gpus, host, profile.env), facts)
+    confined = confine(profile, host, facts, gpus=bool(given.devices))
+    shared = ((_SUBSET, "choose all GPUs, or use a rootful engine"),) if given.visible_indices is not None else ()
+    check_policy(profile, picked.image.reference, (*confined.loosened, *shared))
+    named = replace(request, name=request.name or profile.name)
+    stored = _stored(profile, picked, _Chosen(selection, given, host), named)
+    plan = _assembled(profile, facts, named, _Decided(selection, picked, given, confined, stored))
+    reasons = (*_engine_reason(facts), _gpus_reason(selection, request, host), *plan.reasons)
+    return replace(plan, reasons=reasons, labels=labels(plan, host))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    selection: Selection
+    given: Access
+    host: Host
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    selection: Selection
+    picked: Choice
+    given: Access
+    confined: Confinement
+    stored: Storage
+
+
+def _assembled(profile: Profile, facts: EngineFacts, request: Request, made: _Decided) -> Plan:
+    """All decisions in one Plan, with their reasons and warnings in the order in which they were made."""
+    given, confined, stored = made.given, made.confined, made.stored
+    variables = environment(profile, given, stored)
+    return Plan(
+        profile=profile.name,
+        project=request.project,
+        name=request.name or profile.name,
+        engine=facts,
+        image=made.picked.image,
+        gpus=tuple(_named(gpu) for gpu in made.selection.gpus),
+        devices=(*given.devices, *confined.devices),
+        groups=() if given.keep_groups else tuple(dict.fromkeys((*given.groups, *confined.groups))),
+        keep_groups=given.keep_groups,
+        env=variables.values,
+        mounts=stored.mounts,
+        security=confined.security,
+        cap_add=confined.cap_add,
+        ipc=confined.ipc,
+        shm_size=confined.shm_size,
+        ports=profile.ports,
+        user=given.user,
+        workdir=WORKSPACE,
+        labels={},
+        smoke_level=profile.smoke.level,
+        smoke_probes=profile.smoke.probes,
+        visible_indices=given.visible_indices,
+        reasons=(*made.picked.reasons, *given.reasons, *confined.reasons, *stored.reasons, *variables.reasons),
+        refused=made.picked.refused,
+        warnings=tuple(
+            warning for part in (made.selection, made.picked, given, stored, variables) for warning in part.warnings
+        ),
+        env_names=variables.names,
+        userns=given.userns,
+        uidmap=given.uidmap,
+        gidmap=given.gidmap,
+        ulimits=confined.ulimits,
+    )
+
+
+def _check_engine(facts: EngineFacts) -> None:
+    """Refuse engines whose containers do not run on this host: what was read here is not true there."""
+    if facts.desktop:
+        raise EngineError(
+            "this is Docker Desktop: its containers run in a virtual machine, which has no AMD GPU",
+            "install Docker Engine and `docker context use default`; or `--cpu` for a container without GPUs",
+        )
+    if facts.remote:
+        raise EngineError(
+            f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there",
+            "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine",
+        )
+
+
+def _reach(words: str, profile: Profile, host: Host, facts: EngineFacts) -> tuple[Selection, Access]:
+    """The chosen GPUs and the access to them; on WSL2 what Windows passes on."""
+    if words != "none" and wsl.applies(host):
+        empty = Selection((), (), Reason("gpus", "what Windows passes on", "on WSL2 they are not told apart"))
+        who = access.give(empty, host, facts, user=profile.user, visible=profile.visible)
+        return empty, wsl.give(words, host, who)
+    selection = select(words, host, rootless=facts.rootless)
+    return selection, access.give(selection, host, facts, user=profile.user, visible=profile.visible)
+
+
+def _qualified(picked: Choice, facts: EngineFacts) -> Choice:
+    """For podman the reference with its registry: it does not take docker.io for granted."""
+    if facts.kind != "podman":
+        return picked
+    full = Reference.parse(picked.image.reference).full
+    return replace(picked, image=replace(picked.image, reference=full))
+
+
+def _stored(profile: Profile, picked: Choice, chosen: _Chosen, request: Request) -> Storage:
+    """All mounts: the project, the caches, the profile's own, and on WSL2 the libraries."""
+    parts = [
+        storage.project(request.project_folder, request.home),
+        storage.caches(
+            profile,
+            picked.image,
+            [gpu.gfx or "unknown" for gpu in chosen.selection.gpus],
+            owner=str(chosen.host.caller.uid),
+            environment=f"{request.project}/{request.name}",
+            writer=_writer(chosen.given, picked.known),
+        ),
+        storage.mounts(profile, request.project_folder, request.home),
+        *([wsl.storage(picked.image)] if chosen.given.devices == (wsl.DXG,) else []),
+    ]
+    mounts = tuple(mount for part in parts for mount in part.mounts)
+    storage.check_targets(mounts)
+    return Storage(
+        mounts,
+        {key: value for part in parts for key, value in part.env.items()},
+        tuple(reason for part in parts for reason in part.reasons),
+        tuple(warning for part in parts for warning in part.warnings),
+    )
+
+
+def _writer(given: Access, known: CatalogImage | None) -> str | None:
+    if given.user is not None:
+        return given.user
+    return "0:0" if known is not None and known.user == "root" else None
+
+
+def _named(gpu: Gpu) -> GpuRef:
+    return GpuRef(gpu.index, gpu.gfx, gpu.bdf, gpu.partition.index, gpu.uuid, gpu.render_node, gpu.name)
+
+
+def _engine_reason(facts: EngineFacts) -> tuple[Reason, ...]:
+    mode = "rootless" if facts.rootless else "rootful"
+    if facts.assumed:
+        return (Reason("engine", facts.kind, f"assumed: {mode}; no engine was asked"),)
+    return (
+        Reason(
+            "engine",
+            facts.kind,
+            f"{mode}, {facts.server_version or 'version unknown'}, at {facts.endpoint or 'its own socket'}",
+        ),
+    )
+
+
+def _gpus_reason(selection: Selection, request: Request, host: Host) -> Reason:
+    if not request.cpu:
+        return selection.reason
+    return Reason("gpus", "none", f"asked for: --cpu; none of the {len(host.gpus)} GPUs here is given, on purpose")

@@ -1,0 +1,70 @@
+"""HSA_OVERRIDE_GFX_VERSION: never set here, understood where the user has set it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rocenv.catalog import gpus as catalog
+from rocenv.errors import UsageError
+from rocenv.model.host import Gpu, Host
+
+NAME = "HSA_OVERRIDE_GFX_VERSION"
+_VALUE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})")
+_HEX = re.compile(r"(\d{1,2})\.([0-9a-f])\.([0-9a-f])", re.IGNORECASE)
+
+
+def targets(gpus: Sequence[Gpu], host: Host, env: Mapping[str, str]) -> tuple[dict[int, str | None], tuple[str, ...]]:
+    """What each GPU (by index) counts as when an image is chosen, and what is to be said of overrides that are set.
+
+    `NAME_n` counts nodes as they are inside: the CPU nodes, then the GPUs that are passed. Raises UsageError for a
+    value that ROCm would not take: it wants three decimal numbers, and fails on any other.
+    """
+    found = {gpu.index: gpu.gfx for gpu in gpus}
+    warnings: list[str] = []
+    first = host.numa_nodes or 1
+    for variable, value in env.items():
+        if variable == NAME:
+            meant = [gpu for gpu in gpus if f"{NAME}_{first + gpus.index(gpu)}" not in env]
+        elif variable.startswith(f"{NAME}_"):
+            number = variable.removeprefix(f"{NAME}_")
+            meant = [gpu for place, gpu in enumerate(gpus) if number == str(first + place)]
+        else:
+            continue
+        gfx = _gfx(variable, value)
+        for gpu in meant:
+            warnings += _said(gpu, gfx, variable)
+            found[gpu.index] = gfx
+        if not meant:
+            warnings.append(f"{variable} means none of the chosen GPUs: inside they are nodes {first} and up")
+    return found, tuple(warnings)
+
+
+def known(gfx: str) -> tuple[str, str, str] | None:
+    """A value that people use for a target, how far it works and why; None where none is known to work."""
+    target = catalog.target(gfx)
+    if target is None or target.override is None or target.override.works in ("no", "unknown"):
+        return None
+    return target.override.value, target.override.works, target.override.why
+
+
+def _gfx(variable: str, value: str) -> str:
+    match = _VALUE.fullmatch(value)
+    if match is None:
+        as_hex = _HEX.fullmatch(value)
+        mended = ".".join(str(int(part, 16)) for part in as_hex.groups()) if as_hex else "10.3.0"
+        raise UsageError(
+            f"`{variable}={value}` is nothing that ROCm takes: three decimal numbers are", f"`-e {variable}={mended}`"
+        )
+    major, minor, step = (int(part) for part in match.groups())
+    return f"gfx{major}{minor:x}{step:x}"
+
+
+def _said(gpu: Gpu, gfx: str, variable: str) -> list[str]:
+    name = gpu.gfx or "unknown target"
+    if gfx == gpu.gfx:
+        return [f"{variable} makes GPU {gpu.index} what it is already ({gfx}): it is better left away"]
+    said = [f"{variable} makes GPU {gpu.index} ({name}) pass for {gfx}; AMD does not support that"]
+    if gpu.gfx and catalog.generic_target(gpu.gfx) != catalog.generic_target(gfx):
+        said.append(f"{gfx} is no relative of {name}: its code may hang or compute wrongly")
+    return said

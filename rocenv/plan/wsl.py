@@ -1,0 +1,57 @@
+"""WSL2: no KFD and no render nodes, but /dev/dxg and two libraries that lead through it to Windows' driver."""
+
+from __future__ import annotations
+
+from rocenv.catalog.versions import Version
+from rocenv.errors import HostError
+from rocenv.model.host import Host
+from rocenv.model.plan import ImageChoice, Mount, Reason
+from rocenv.plan.access import Access
+from rocenv.plan.storage import Storage
+
+DXG = "/dev/dxg"
+_ON_BY_DEFAULT = Version.parse("7.13")
+# What Windows and AMD's package for WSL bring; inside they lie where the loader looks, beside the image's ROCm.
+_LIBRARIES = (
+    ("/usr/lib/wsl/lib/libdxcore.so", "/usr/lib/libdxcore.so"),
+    ("/opt/rocm/lib/librocdxg.so", "/usr/lib/librocdxg.so"),
+)
+
+
+def applies(host: Host) -> bool:
+    """True on WSL2 with a GPU passed on by Windows, where KFD does not exist."""
+    return host.environment == "wsl2" and host.dxg and not host.gpus
+
+
+def give(words: str, host: Host, user: Access) -> Access:
+    """The access to what Windows passes on. Raises HostError for a wish for one GPU, and without AMD's library."""
+    if words not in ("auto", "all", "dgpu"):
+        raise HostError(f"on WSL2 GPUs cannot be told apart, and `{words}` is asked for", "`--gpus all`")
+    if host.rocm_default is None and not host.rocm_installed:
+        raise HostError(
+            "WSL2 passes a GPU on, but ROCm for WSL (with `librocdxg.so`) is not installed beside it",
+            "install it as AMD's page on WSL says: `amdgpu-install --usecase=wsl,rocm --no-dkms`",
+        )
+    node = host.device(DXG)
+    groups = (node.gid,) if node and node.gid else ()
+    why = "WSL2 has no /dev/kfd; Windows' driver is reached through /dev/dxg"
+    return Access(
+        devices=(DXG,),
+        groups=groups,
+        user=user.user,
+        userns=user.userns,
+        reasons=(Reason("devices", DXG, why), *user.reasons),
+        warnings=("which GPUs Windows passes on is seen inside alone: their targets are unknown here",),
+    )
+
+
+def storage(image: ImageChoice) -> Storage:
+    """The two libraries, and the variable that older images need."""
+    mounts = tuple(Mount("bind", source, target, read_only=True) for source, target in _LIBRARIES)
+    reasons = tuple(Reason(f"mount {one.target}", one.source, "the way to Windows' driver on WSL2") for one in mounts)
+    if image.rocm is not None and Version.parse(image.rocm) >= _ON_BY_DEFAULT:
+        return Storage(mounts, {}, reasons)
+    name = "HSA_ENABLE_DXG_DETECTION"
+    return Storage(
+        mounts, {name: "1"}, (*reasons, Reason(f"env {name}", "1", "before ROCm 7.13 it looks for dxg only so"))
+    )
