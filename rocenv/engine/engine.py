@@ -56,7 +56,7 @@ class Engine:
         self._ahead: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
 
     def close(self) -> None:
-        """End the questions that nobody asked after all."""
+        """End the questions that were begun and that nobody asked after all; the engine can be used again."""
         while self._ahead:
             child = self._ahead.popitem()[1]
             child.kill()

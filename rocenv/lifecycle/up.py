@@ -44,7 +44,13 @@ def up(
 
     `ask` is None where nobody can be asked: what would be lost is then an error that names the way out.
     """
-    plan = labelled(plan)
+    try:
+        return _up(engine, labelled(plan), tell=tell, ask=ask, progress=progress, recreate=recreate)
+    finally:
+        engine.close()
+
+
+def _up(engine: Engine, plan: Plan, *, tell: Tell, ask: Ask | None, progress: Progress, recreate: bool) -> Outcome:
     for _ in range(ATTEMPTS):
         found = engine.find(project=plan.project, name=plan.name)
         if found:
@@ -154,7 +160,8 @@ def _start(engine: Engine, there: Environment, tell: Tell) -> bool:
 
 def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> Environment | None:
     """Make and start the plan's container; None where another `up` made one of that name meanwhile."""
-    engine.ahead(engine.volumes_question())
+    if any(mount.kind == "volume" for mount in plan.mounts):
+        engine.ahead(engine.volumes_question())
     image = _image(engine, plan, tell=tell, progress=progress)
     prepare(engine, plan, image, tell)
     if image.digest:
