@@ -6,15 +6,13 @@ import re
 
 from rocenv.catalog.table import load
 
-_VERSION = re.compile(r"\d+\.\d+\.\d+(?:\.(\d{5,8}))?-(\d+)")
-
 
 def release_of(version: str) -> str | None:
     """The release that a package's or DKMS's version names: `6.16.13.30300400-2341068.24.04` is 30.30.4.
 
     DKMS drops the release code (`6.16.13-2341068.24.04`): then the build tells, where the table has it.
     """
-    match = _VERSION.match(version)
+    match = re.match(r"\d+\.\d+\.\d+(?:\.(\d{5,8}))?-(\d+)", version)
     if match is None:
         return None
     code, build = match.groups()

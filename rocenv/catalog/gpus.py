@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocenv.catalog.table import load
 
-_TARGET = re.compile(r"gfx(\d+)([0-9a-f])([0-9a-f])")
 
-
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(NamedTuple):
     """A HSA_OVERRIDE_GFX_VERSION that people use with a target: never set unasked, only told of.
 
     `works` is full, mostly, partly, likely, unknown or no.
@@ -24,8 +20,7 @@ class Override:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One gfx target. `hip` is its version in the decimal form of HSA_OVERRIDE_GFX_VERSION (gfx90a: 9.0.10)."""
 
     gfx: str
@@ -50,7 +45,7 @@ def gfx_name(version: int) -> str | None:
 
 def hip_version(gfx: str) -> str | None:
     """`gfx90a` as `9.0.10`, the form that HSA_OVERRIDE_GFX_VERSION takes; None for what is no single target."""
-    match = _TARGET.fullmatch(gfx)
+    match = re.fullmatch(r"gfx(\d+)([0-9a-f])([0-9a-f])", gfx)
     if match is None:
         return None
     major, minor, step = match.groups()

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from rocenv.host.source import Root, Source, ThisMachine
+from rocenv.host.source import Root, ThisMachine
 from rocenv.model.host import Host, Link
 
 if TYPE_CHECKING:
     from rocenv.host.save import Saved
+    from rocenv.host.shapes import Source
 
 
 def read_host(path: str | None = None, *, chips: bool = False) -> Host:
@@ -24,7 +25,7 @@ def read_host(path: str | None = None, *, chips: bool = False) -> Host:
     from rocenv.host.read import read
 
     source = open_source(path)
-    return read(Root(source, source.files), chips=chips)
+    return read(Root(source), chips=chips)
 
 
 def read_links(path: str | None = None) -> tuple[Link, ...]:
@@ -32,7 +33,7 @@ def read_links(path: str | None = None) -> tuple[Link, ...]:
     from rocenv.host.topology import links, read_topology
 
     source = open_source(path)
-    root = Root(source, source.files)
+    root = Root(source)
     return links(root, read_topology(root))
 
 

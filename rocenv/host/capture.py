@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rocenv.errors import UsageError
-from rocenv.host.files import Confined, Files, Folder, Tree, read_bounded
+from rocenv.host.files import Confined, Folder, read_bounded
+from rocenv.host.shapes import Files, Tree
 from rocenv.host.source import VARIABLES, RawDevice, Storage, is_device
 from rocenv.model.host import Caller
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from rocenv.host.source import LARGE, Root
 from rocenv.model.host import Driver
 
@@ -32,7 +30,7 @@ def _release(root: Root, version: str) -> str | None:
     told = [_package_version(root.data(_DPKG, LARGE, quiet=True) or b"")]
     if root.files.is_dir(_DKMS):
         told += sorted(root.names(_DKMS))
-    ours = [text for text in told if re.match(rf"{re.escape(version)}[.-]", text)]
+    ours = [text for text in told if text.startswith((f"{version}.", f"{version}-"))]
     return next((release for text in ours if (release := drivers.release_of(text))), None) or drivers.series_of(version)
 
 

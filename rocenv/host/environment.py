@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rocenv.host.source import SMALL, Root
+from rocenv.host.source import Root, parse_number
 from rocenv.model.host import Allocation, OsRelease
 
 _FIRST_CPU = 8192  # bytes of /proc/cpuinfo that hold its first processor
@@ -91,7 +91,7 @@ def _container(root: Root) -> str | None:
 def _virtual_machine(root: Root) -> str | None:
     """The hypervisor, empty for one without a name; None on bare metal."""
     first_cpu = (root.data("/proc/cpuinfo", _FIRST_CPU, quiet=True) or b"").decode(errors="replace")
-    flagged = re.search(r"^(flags|Features)\s*:.*\bhypervisor\b", first_cpu, re.MULTILINE) is not None
+    flagged = any(line.startswith("flags") and "hypervisor" in line.split() for line in first_cpu.splitlines())
     facts = [root.text(f"/sys/class/dmi/id/{name}", quiet=True) or "" for name in ("sys_vendor", "product_name")]
     named = next((name for word, name in _HYPERVISORS if any(fact.startswith(word) for fact in facts)), None)
     if named == "amazon" and facts[1].endswith(".metal"):
@@ -136,13 +136,15 @@ def user_namespace(root: Root) -> bool | None:
 
 def memory_bytes(root: Root) -> int | None:
     """The host's memory as the kernel counts it."""
-    match = re.search(rb"^MemTotal:\s+(\d{1,15}) kB", root.data("/proc/meminfo", SMALL) or b"", re.MULTILINE)
-    return int(match.group(1)) * 1024 if match else None
+    words = (root.text("/proc/meminfo") or "").split(None, 3)
+    kilobytes = parse_number(words[1]) if words[:1] == ["MemTotal:"] and words[2:3] == ["kB"] else None
+    return None if kilobytes is None else kilobytes * 1024
 
 
 def numa_nodes(root: Root) -> int | None:
     """How many NUMA nodes the kernel shows."""
-    return len([name for name in root.names("/sys/devices/system/node") if re.fullmatch(r"node[0-9]+", name)]) or None
+    names = root.names("/sys/devices/system/node")
+    return len([name for name in names if name.startswith("node") and name[4:].isdecimal()]) or None
 
 
 def allocation(variables: Mapping[str, str]) -> Allocation | None:

@@ -10,46 +10,16 @@ import os
 import stat
 from collections.abc import Mapping
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocenv.host.shapes import Tree
 
 MAX_NAMES = 20_000  # of one folder: more than any that is read here holds
 _MAX_HOPS = 40  # links on one path, as in the kernel
 _CHUNK = 65536
-
-
-class Files(Protocol):
-    """What can be asked. Paths are absolute, as on the host; all but the two tests raise OSError."""
-
-    def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes of a regular file."""
-
-    def names(self, path: str) -> list[str]:
-        """The names in a folder, in no order."""
-
-    def resolve(self, path: str) -> str:
-        """The path without any link in it; FileNotFoundError where it leads nowhere."""
-
-    def is_dir(self, path: str) -> bool:
-        """True for a folder, or links to one."""
-
-    def is_link(self, path: str) -> bool:
-        """True where the last part of the path is a link."""
-
-
-class Tree(Protocol):
-    """Plain storage below Confined: paths hold no links, so that none is followed here."""
-
-    def kind(self, path: str) -> str | None:
-        """`dir`, `file`, `other`, or None where there is nothing."""
-
-    def target(self, path: str) -> str | None:
-        """Where a link points; None for what is no link."""
-
-    def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes of a file; OSError for anything else."""
-
-    def names(self, path: str) -> list[str]:
-        """The names in a folder; OSError for anything else."""
+_FIRST = 8192  # bytes: sysfs answers with at most a page
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 def failure(number: int, path: str) -> OSError:
@@ -57,18 +27,22 @@ def failure(number: int, path: str) -> OSError:
     return OSError(number, os.strerror(number), path)
 
 
-def read_bounded(path: str, limit: int, flags: int = 0) -> bytes:
-    """The first `limit` bytes of a regular file; what is none (a pipe, a device) is not waited for but refused."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | flags)
+def read_bounded(path: str, limit: int, flags: int = 0, *, trusted: bool = False) -> bytes:
+    """The first `limit` bytes of a file. A pipe or device is never waited for, and only opened where `trusted`."""
+    if not trusted and not stat.S_ISREG(os.stat(path, follow_symlinks=not flags & os.O_NOFOLLOW).st_mode):
+        raise failure(errno.EISDIR if os.path.isdir(path) else errno.EINVAL, path)
+    descriptor = os.open(path, _FLAGS | flags)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise failure(errno.EISDIR if os.path.isdir(path) else errno.EINVAL, path)
-        first = os.read(descriptor, min(limit, _CHUNK))
-        parts = [first]
-        left = limit - len(first)
-        while left > 0 and parts[-1]:
-            parts.append(os.read(descriptor, min(left, _CHUNK)))
-            left -= len(parts[-1])
+        size = min(limit, _FIRST)
+        part = os.read(descriptor, size)
+        if len(part) < size and not path.startswith("/proc/"):
+            return part  # the end: /proc alone answers in pieces
+        parts = [part]
+        left = limit - len(part)
+        while part and left > 0:
+            part = os.read(descriptor, min(left, _CHUNK))
+            parts.append(part)
+            left -= len(part)
         return b"".join(parts)
     finally:
         os.close(descriptor)
@@ -85,11 +59,11 @@ class Live:
 
     def read(self, path: str, limit: int) -> bytes:
         """See Files."""
-        return read_bounded(path, limit)
+        return read_bounded(path, limit, trusted=True)
 
     def names(self, path: str) -> list[str]:
         """See Files."""
-        return names_bounded(path)
+        return os.listdir(path)[:MAX_NAMES]
 
     def resolve(self, path: str) -> str:
         """See Files."""
@@ -99,9 +73,12 @@ class Live:
         """See Files."""
         return os.path.isdir(path)
 
-    def is_link(self, path: str) -> bool:
+    def target(self, path: str) -> str | None:
         """See Files."""
-        return os.path.islink(path)
+        try:
+            return os.readlink(path)
+        except OSError:
+            return None
 
 
 class Folder:
@@ -192,13 +169,13 @@ class Confined:
         except OSError:
             return False
 
-    def is_link(self, path: str) -> bool:
+    def target(self, path: str) -> str | None:
         """See Files."""
         folder, _, name = path.rstrip("/").rpartition("/")
         try:
-            return self._target(f"{self.locate(folder).rstrip('/')}/{name}") is not None
+            return self._target(f"{self.locate(folder).rstrip('/')}/{name}")
         except OSError:
-            return False
+            return None
 
     def _target(self, path: str) -> str | None:
         """Where a link points; asked of the tree once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.catalog import gpus as catalog
 from rocenv.host import names, pci
@@ -14,8 +14,7 @@ from rocenv.model.host import DeviceNode, DisplayDevice, Gpu, Partition
 _WHOLE = (None, "SPX")  # compute modes of a GPU that is in one piece
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a KFD node is on the bus: the slot that partitions share, the PCI function, and the part's number."""
 
     slot: tuple[int, int]  # domain, bus << 5 | device
@@ -35,27 +34,29 @@ def read_gpus(
     revisions = {bdf: function.revision for bdf, function in functions.items()}
     products = [(_pci_id(node), revisions.get(place.bdf)) for node, place in zip(nodes, places, strict=True)]
     called = names.marketing_names(root, products)
-    drm = frozenset(root.names(pci.DRM))
+    cards = pci.cards(root)
+    cpus = topology.cpus()
+    parts: dict[tuple[int, int], set[int]] = {}
+    for place in places:
+        parts.setdefault(place.slot, set()).add(place.part)
     found = []
     for index, (node, place, product) in enumerate(zip(nodes, places, products, strict=True)):
-        parts = {other.part for other in places if other.slot == place.slot}
         joined = _Joined(
-            index=index,
-            parts=len(parts),
+            position=index,
+            parts=len(parts[place.slot]),
             marketing_name=called[product],
-            card_node=pci.card_beside(root, drm, node.get("drm_render_minor")),
+            card_node=cards.get(node.get("drm_render_minor")),
             bank_bytes=bank_bytes(root, node),
-            cpu_node=cpu_node(root, topology, node),
+            cpu_node=cpu_node(root, cpus, node),
         )
         found.append(_gpu(node, place, memories[place.bdf], devices, joined))
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Joined:
+class _Joined(NamedTuple):
     """What is found for one GPU outside of its node's properties and its PCI function."""
 
-    index: int
+    position: int
     parts: int
     marketing_name: str | None
     card_node: str | None
@@ -81,7 +82,7 @@ def _gpu(
     unique = node.get("unique_id")
     in_parts = memory.compute_mode not in _WHOLE or joined.parts > 1
     return Gpu(
-        index=joined.index,
+        index=joined.position,
         kfd_node=node.number,
         kfd_gpu_id=node.gpu_id,
         bdf=place.bdf,
@@ -97,7 +98,7 @@ def _gpu(
         gtt_bytes=memory.gtt_bytes,
         kfd_bank_bytes=joined.bank_bytes,
         compute_units=_compute_units(node),
-        num_xcc=node.properties.get(b"num_xcc"),
+        num_xcc=node.properties.get("num_xcc"),
         render_node=render,
         render_node_exists=render_device is not None,
         card_node=joined.card_node,

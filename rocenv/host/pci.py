@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.host.source import Root
 
 DEVICES = "/sys/bus/pci/devices"
 DRM = "/sys/class/drm"
 AMD = 0x1002
-_BDF = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_BDF = frozenset("0123456789abcdef:.")
 _DISPLAY, _ACCELERATOR = 0x03, 0x12  # PCI base classes
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(NamedTuple):
     """One PCI function of class display or accelerator."""
 
     bdf: str
@@ -40,8 +38,7 @@ class Function:
         return self.vendor == AMD
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """What amdgpu says of a whole PCI function: bytes, partition modes, NUMA node, product name of the board."""
 
     vram_bytes: int | None
@@ -56,10 +53,16 @@ def scan(root: Root) -> dict[str, Function]:
     """Every AMD display or accelerator function, and every other vendor's display function, by BDF, in its order."""
     found: dict[str, Function] = {}
     for name in sorted(root.names(DEVICES)):
-        function = _function(root, name) if _BDF.fullmatch(name) else None
+        function = _function(root, name) if _is_bdf(name) else None
         if function is not None:
             found[name] = function
     return found
+
+
+def _is_bdf(name: str) -> bool:
+    """True for `dddd:bb:dd.f` in lower-case hex; domains may have more digits."""
+    words = name.replace(".", ":").split(":")
+    return [len(word) for word in words[1:]] == [2, 2, 1] and 4 <= len(words[0]) <= 8 and set(name) <= _BDF  # noqa: PLR2004
 
 
 def _function(root: Root, bdf: str) -> Function | None:
@@ -90,7 +93,7 @@ def memory(root: Root, bdf: str) -> Memory:
 
 def driver(root: Root, function: Function) -> str | None:
     """The kernel driver that holds a function, by its link; None where there is none."""
-    if not root.files.is_link(f"{function.path}/driver"):
+    if root.files.target(f"{function.path}/driver") is None:
         return None
     target = root.resolve(f"{function.path}/driver")
     return target.rpartition("/")[2] if target else None
@@ -104,19 +107,26 @@ def render_node(root: Root, function: Function) -> str | None:
     return f"/dev/dri/{render}" if render else None
 
 
-def card_beside(root: Root, drm: frozenset[str], minor: int) -> str | None:
-    """The card node under the same DRM parent as a render node; never by counting: numbers of the two may cross.
+def cards(root: Root) -> dict[int, str]:
+    """The card node beside each render node, by the render node's minor: the one under the same DRM parent.
 
-    `drm` are the names in /sys/class/drm.
+    Never by counting: the numbers of the two may cross, and other vendors' cards stand between.
     """
-    render = f"renderD{minor}"
-    if render not in drm or not root.files.is_link(f"{DRM}/{render}"):
-        return None
-    card = lowest(root.names(f"{DRM}/{render}/.."), "card")
-    return f"/dev/dri/{card}" if card in drm else None
+    beside: dict[str, list[str]] = {}
+    for name in root.names(DRM):
+        target = root.files.target(f"{DRM}/{name}") if name.startswith(("card", "renderD")) else None
+        if target is not None:
+            beside.setdefault(target.rpartition("/")[0], []).append(name)
+    found = {}
+    for names in beside.values():
+        card, render = lowest(names, "card"), lowest(names, "renderD")
+        if card is not None and render is not None:
+            found[int(render.removeprefix("renderD"))] = f"/dev/dri/{card}"
+    return found
 
 
 def lowest(names: list[str], start: str) -> str | None:
     """The name `start` + number with the lowest number; card1-DP-1 is a connector and none of these."""
-    numbers = [int(name[len(start) :]) for name in names if re.fullmatch(rf"{start}\d{{1,9}}", name, re.ASCII)]
+    rests = [name[len(start) :] for name in names if name.startswith(start)]
+    numbers = [int(rest) for rest in rests if rest.isascii() and rest.isdecimal() and len(rest) < 10]  # noqa: PLR2004
     return f"{start}{min(numbers)}" if numbers else None

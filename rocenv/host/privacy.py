@@ -93,7 +93,7 @@ _TRIMS: dict[str, Callable[[Kept, bytes], bytes]] = {
     "/usr/lib/os-release": _lines(rb"^(ID|VERSION_ID|PRETTY_NAME)=.*$"),
     "/proc/1/environ": _init_environment,
     "/proc/1/cgroup": _lines(rb"kubepods|docker|libpod|containerd|lxc"),
-    "/proc/cpuinfo": _lines(rb"^(?:flags|Features)\s*:.*\bhypervisor\b"),
+    "/proc/cpuinfo": _lines(rb"^flags\s*:.*\bhypervisor\b"),
     "/proc/meminfo": _lines(rb"^MemTotal:.*$"),
     "/var/lib/dpkg/status": _lines(rb"^Package: amdgpu-dkms\n(?:[^\n]+\n)*?Version: .*$"),
     "amdgpu.ids": _libdrm_names,

@@ -8,7 +8,6 @@ from rocenv.host.source import Root
 from rocenv.model.host import RocmDefault, RocmInstall
 
 DEFAULT = "/opt/rocm"
-_CORE = re.compile(r"core-\d+(\.\d+)*", re.ASCII)
 _VERSION_BYTES = 4096
 
 
@@ -24,10 +23,10 @@ def installed(root: Root) -> tuple[RocmInstall, ...]:
 
 def default(root: Root) -> RocmDefault | None:
     """What /opt/rocm is; None where there is no such name."""
-    if not (root.files.is_link(DEFAULT) or root.resolve(DEFAULT)):
+    if not (root.files.target(DEFAULT) or root.resolve(DEFAULT)):
         return None
     end = root.resolve(DEFAULT)
-    if end is not None and _cores(root, DEFAULT) and root.files.is_link(f"{DEFAULT}/core"):
+    if end is not None and _cores(root, DEFAULT) and root.files.target(f"{DEFAULT}/core"):
         end = root.resolve(f"{DEFAULT}/core")
     version = _install(root, end).version if end is not None else None
     return RocmDefault(path=DEFAULT, resolves_to=None if end is None else _printable(end), version=version)
@@ -35,14 +34,14 @@ def default(root: Root) -> RocmDefault | None:
 
 def _is_tree(root: Root, path: str) -> bool:
     """True for a folder that is no link: links are other names of trees."""
-    return not root.files.is_link(path) and root.files.is_dir(path)
+    return root.files.target(path) is None and root.files.is_dir(path)
 
 
 def _cores(root: Root, path: str) -> list[str]:
     """The core-X.Y folders of a tree that has no version file of its own; the links among them are not counted."""
     if _raw(root, path) is not None:
         return []
-    names = [name for name in root.names(path) if _CORE.fullmatch(name)]
+    names = [name for name in root.names(path) if re.fullmatch(r"core-[0-9]+(\.[0-9]+)*", name)]
     return [f"{path}/{name}" for name in names if _is_tree(root, f"{path}/{name}")]
 
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from rocenv.errors import UsageError
 from rocenv.host.capture import MANIFEST, SUFFIXES
-from rocenv.host.files import Confined, Files, Tree
+from rocenv.host.files import Confined
 from rocenv.host.privacy import Disguise, Kept
 from rocenv.host.read import read
-from rocenv.host.source import RawDevice, Root, Source, Storage, is_device
+from rocenv.host.shapes import Files, Source, Tree
+from rocenv.host.source import RawDevice, Root, Storage, is_device
 from rocenv.host.topology import links, read_topology
 from rocenv.model.host import Caller
 
@@ -130,7 +131,7 @@ def save(source: Source, file: str, *, anonymous: bool) -> Saved:
     storage = source.storage()
     recording = _Recording(storage.tree)
     recorded = _Recorded(source, Confined(recording, storage.links, storage.faults))
-    root = Root(recorded, recorded.files)
+    root = Root(recorded)
     host = read(root, chips=True)
     links(root, read_topology(root))
     disguise = Disguise(anonymous=anonymous)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from rocenv.host.files import Files, Folder, Live, Tree
+from rocenv.host.files import Folder, Live
 from rocenv.model.host import Caller, Problem
+
+if TYPE_CHECKING:
+    from rocenv.host.shapes import Files, Source, Tree
 
 SMALL = 65536  # bytes: any file of sysfs, and the settings read from /etc and /proc
 LARGE = 8 << 20  # bytes: tables that grow, as /etc/group, amdgpu.ids, pci.ids and dpkg's list
 _MAX_PROBLEMS = 100
-_DEVICE = re.compile(r"/dev/(kfd|dxg|dri/(card|renderD)\d+)")
+_HEX = frozenset("0123456789abcdefABCDEF")
 # Inherited variables that tell of an allocation; no others are looked at, or saved.
 VARIABLES = (
     "ROCR_VISIBLE_DEVICES",
@@ -37,8 +38,7 @@ VARIABLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RawDevice:
+class RawDevice(NamedTuple):
     """A device node as stat has it. `acl`: its access list as (tag, id, permissions), empty where it has none.
 
     `allowed` is the kernel's own answer for the caller where it could be asked; `fault` the errno that open answers.
@@ -55,8 +55,7 @@ class RawDevice:
     fault: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """A source's files as plain storage with what Confined lays over it: what `detect --save` records."""
 
     tree: Tree
@@ -64,35 +63,13 @@ class Storage:
     faults: Mapping[str, int]
 
 
-class Source(Protocol):
-    """A host to read: its files, and what files cannot carry."""
-
-    name: str | None  # None for this machine
-    files: Files
-
-    def caller(self) -> Caller:
-        """Who asks."""
-
-    def devices(self) -> list[RawDevice]:
-        """The device nodes that matter: /dev/kfd, /dev/dxg and those of /dev/dri."""
-
-    def variables(self) -> Mapping[str, str]:
-        """Those of VARIABLES that are set."""
-
-    def machine(self) -> str | None:
-        """The machine's architecture as uname has it."""
-
-    def storage(self) -> Storage:
-        """The files behind `files`."""
-
-
-@dataclass(slots=True)
 class Root:
     """A source's files, asked so that a bad one costs no more than its own fact; what was bad is kept in `problems`."""
 
-    source: Source
-    files: Files
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.files = source.files
+        self.problems: list[Problem] = []
 
     def problem(self, path: str, what: str) -> None:
         """Note what is wrong with a path, once, and no more than can be read."""
@@ -123,7 +100,7 @@ class Root:
 
     def number(self, path: str) -> int | None:
         """The whole number in a file, decimal or 0x…; None where there is none that fits 64 bits."""
-        return parse_number(self.data(path))
+        return file_number(self.data(path))
 
     def names(self, path: str) -> list[str]:
         """The names in a folder; none where it cannot be read."""
@@ -141,18 +118,28 @@ class Root:
             return None
 
 
-def parse_number(text: bytes | None) -> int | None:
-    """A whole number, decimal or 0x…, that fits 64 bits; None for all else."""
-    word = (text or b"").strip()
-    if not re.fullmatch(rb"-?\d{1,20}|0[xX][0-9a-fA-F]{1,16}", word):
-        return None
-    value = int(word, 16) if word[:2].lower() == b"0x" else int(word)
-    return value if -(1 << 63) <= value < 1 << 64 else None
+def file_number(data: bytes | None) -> int | None:
+    """The whole number that a file consists of; None for all else."""
+    return None if data is None else parse_number(data.decode("ascii", "replace").strip())
+
+
+def parse_number(word: str) -> int | None:
+    """A whole number, decimal or 0x…, that fits 64 bits; None for all else, blanks and signs for grouping included."""
+    digits = word[1:] if word[:1] == "-" else word
+    if digits.isascii() and digits.isdecimal() and len(digits) <= 20:  # noqa: PLR2004
+        value = int(word)
+        return value if -(1 << 63) <= value < 1 << 64 else None
+    if word[:2] in ("0x", "0X") and set(word[2:]) <= _HEX and 2 < len(word) <= 18:  # noqa: PLR2004
+        return int(word, 16)
+    return None
 
 
 def is_device(path: str) -> bool:
     """True for the path of a device node that is looked at."""
-    return _DEVICE.fullmatch(path) is not None
+    name = path.removeprefix("/dev/dri/").removeprefix("card").removeprefix("renderD")
+    return path in ("/dev/kfd", "/dev/dxg") or (
+        path in (f"/dev/dri/card{name}", f"/dev/dri/renderD{name}") and name.isascii() and name.isdecimal()
+    )
 
 
 class ThisMachine:

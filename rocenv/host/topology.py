@@ -5,22 +5,21 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from rocenv.host.source import SMALL, Root, parse_number
+from rocenv.host.source import SMALL, Root, file_number
 from rocenv.model.host import Link
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
-_LINE = re.compile(rb"^[ \t]*([A-Za-z_0-9]+)[ \t]+(-?\d{1,20})[ \t\r]*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(\w+)[ \t]+(-?\d{1,20})[ \t\r]*$", re.MULTILINE | re.ASCII)
 _FRAME_BUFFERS = (1, 2)  # heap types public and private
 _NO_ATOMICS = 0b1100  # io_link flags: no 32-bit, no 64-bit atomics
 # HSA_IOLINKTYPE_* of kfd_crat.h
 _LINK_TYPES = {0: "undefined", 1: "hypertransport", 2: "pcie", 3: "amba", 4: "mipi", 5: "qpi", 11: "xgmi"}
-Properties = dict[bytes, int]
+Properties = dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One healthy node. `gpu_id` 0 for a CPU."""
 
     number: int
@@ -28,9 +27,9 @@ class Node:
     gpu_id: int
     properties: Properties
 
-    def get(self, key: str, default: int = 0) -> int:
-        """A property, or the default where this kernel does not print it."""
-        return self.properties.get(key.encode(), default)
+    def get(self, key: str) -> int:
+        """A property, or 0 where this kernel does not print it."""
+        return self.properties.get(key, 0)
 
     @property
     def is_gpu(self) -> bool:
@@ -38,23 +37,28 @@ class Node:
         return self.gpu_id != 0 and self.get("simd_count") > 0
 
 
-@dataclass(slots=True)
 class Topology:
     """All nodes in numeric order; masked ones may not be read, broken ones make no sense."""
 
-    present: bool
-    nodes: list[Node] = field(default_factory=list)
-    masked: list[int] = field(default_factory=list)
-    broken: list[int] = field(default_factory=list)
+    def __init__(self, *, present: bool) -> None:
+        self.present = present
+        self.nodes: list[Node] = []
+        self.masked: list[int] = []
+        self.broken: list[int] = []
+
+    def cpus(self) -> frozenset[int]:
+        """The nodes with CPU cores."""
+        return frozenset(node.number for node in self.nodes if node.get("cpu_cores_count") > 0)
 
 
 def parse_properties(data: bytes) -> Properties:
     """The lines `key integer`; others are passed over, the first of two equal keys holds."""
     found: Properties = {}
-    for key, value in _LINE.findall(data):
-        number = int(value)
-        if key not in found and -(1 << 63) <= number < 1 << 64:
-            found[key] = number
+    for key, value in _LINE.findall(data.decode("ascii", "replace")):
+        if key not in found:
+            number = int(value)
+            if -(1 << 63) <= number < 1 << 64:
+                found[key] = number
     return found
 
 
@@ -63,9 +67,7 @@ def read_topology(root: Root) -> Topology:
     base = root.resolve(NODES)
     topology = Topology(present=base is not None)
     for number in _numbered(root, base) if base is not None else ():
-        path = f"{base}/{number}"
-        if root.files.is_dir(path):
-            _read_node(root, topology, number, path)
+        _read_node(root, topology, number, f"{base}/{number}")
     return topology
 
 
@@ -87,8 +89,10 @@ def _read_node(root: Root, topology: Topology, number: int, path: str) -> None:
     if any(error.errno in (errno.EPERM, errno.EACCES) for error in faults.values()):
         topology.masked.append(number)
         return
+    if not answers and not root.files.is_dir(path):
+        return
     properties = parse_properties(answers.get("properties", b""))
-    gpu_id = parse_number(answers.get("gpu_id")) or 0
+    gpu_id = file_number(answers.get("gpu_id")) or 0
     node = Node(number, path, gpu_id, properties)
     wrong = _what_is_wrong(node, faults)
     if wrong is None:
@@ -115,19 +119,18 @@ def _what_is_wrong(node: Node, faults: dict[str, OSError]) -> str | None:
 def bank_bytes(root: Root, node: Node) -> int | None:
     """The sizes of a node's frame buffer banks summed; None where it has none."""
     sizes = [
-        bank.get(b"size_in_bytes", 0)
+        bank.get("size_in_bytes", 0)
         for bank in _parts(root, node, "mem_banks")
-        if bank.get(b"heap_type") in _FRAME_BUFFERS
+        if bank.get("heap_type") in _FRAME_BUFFERS
     ]
     return sum(sizes) if sizes else None
 
 
-def cpu_node(root: Root, topology: Topology, node: Node) -> int | None:
-    """The node with CPU cores that the first such io_link leads to."""
-    cpus = {other.number for other in topology.nodes if other.get("cpu_cores_count") > 0}
+def cpu_node(root: Root, cpus: frozenset[int], node: Node) -> int | None:
+    """The node with CPU cores, one of `cpus`, that the first such io_link leads to."""
     for link in _parts(root, node, "io_links"):
-        if link.get(b"node_to") in cpus:
-            return link[b"node_to"]
+        if link.get("node_to") in cpus:
+            return link["node_to"]
     return None
 
 
@@ -138,26 +141,33 @@ def links(root: Root, topology: Topology) -> tuple[Link, ...]:
         if not node.is_gpu:
             continue
         for link in _parts(root, node, "io_links"):
-            if b"node_to" not in link:
+            if "node_to" not in link:
                 continue
-            kind = link.get(b"type", 0)
+            kind = link.get("type", 0)
             found.append(
                 Link(
-                    node_from=link.get(b"node_from", node.number),
-                    node_to=link[b"node_to"],
+                    node_from=link.get("node_from", node.number),
+                    node_to=link["node_to"],
                     type=_LINK_TYPES.get(kind, str(kind)),
-                    weight=link.get(b"weight", 0),
-                    min_bandwidth=link.get(b"min_bandwidth"),
-                    max_bandwidth=link.get(b"max_bandwidth"),
-                    no_atomics=bool(link.get(b"flags", 0) & _NO_ATOMICS),
+                    weight=link.get("weight", 0),
+                    min_bandwidth=link.get("min_bandwidth"),
+                    max_bandwidth=link.get("max_bandwidth"),
+                    no_atomics=bool(link.get("flags", 0) & _NO_ATOMICS),
                 )
             )
     return tuple(found)
 
 
 def _parts(root: Root, node: Node, kind: str) -> Iterator[Properties]:
-    """The properties of a node's numbered mem_banks or io_links, read one by one as they are asked for."""
-    for number in _numbered(root, f"{node.path}/{kind}"):
-        data = root.data(f"{node.path}/{kind}/{number}/properties", quiet=True)
+    """The properties of a node's numbered mem_banks or io_links, read one by one as they are asked for.
+
+    Number 0 comes before the listing: a GPU's first link mostly is the one that is looked for, of hundreds.
+    """
+    base = f"{node.path}/{kind}"
+    first = root.data(f"{base}/0/properties", quiet=True)
+    if first is not None:
+        yield parse_properties(first)
+    for number in _numbered(root, base):
+        data = root.data(f"{base}/{number}/properties", quiet=True) if number > 0 else None
         if data is not None:
             yield parse_properties(data)
