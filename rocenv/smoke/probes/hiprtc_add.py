@@ -82,13 +82,13 @@ def launch(hip, code, pointers):
 
 def check(left, right, bytes_out):
     """Every sum, bit for bit: one IEEE addition, rounded to single precision by the array."""
-    whole = array.array("f")
-    whole.frombytes(bytes_out[: ELEMENTS * 4])
-    wanted = array.array("f", [a + b for a, b in zip(left, right)])
-    if whole.tobytes() != wanted.tobytes():
-        wrong = [i for i in range(ELEMENTS) if whole[i] != wanted[i]]
-        raise Fault("wrong numbers: %d of %d sums differ, the first at %s" % (len(wrong), ELEMENTS, wrong[:1]))
-    if any(byte != POISON for byte in bytes_out[ELEMENTS * 4 :]):
+    sums, wanted = array.array("I"), array.array("I")
+    sums.frombytes(bytes_out[: ELEMENTS * 4])
+    wanted.frombytes(array.array("f", [a + b for a, b in zip(left, right)]).tobytes())
+    if sums != wanted:
+        wrong = [i for i in range(ELEMENTS) if sums[i] != wanted[i]]
+        raise Fault("wrong numbers: %d of %d sums differ, the first at %d" % (len(wrong), ELEMENTS, wrong[0]))
+    if bytes_out[ELEMENTS * 4 :] != bytes([POISON]) * (4 * GUARD):
         raise Fault("wrong numbers: something was written beyond the end of the result")
 
 
