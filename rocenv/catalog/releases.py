@@ -95,7 +95,9 @@ def driver_series(release_text: str | None, module: str | None) -> DriverSeries 
 
     None for a driver that came with the kernel (it has no number in AMD's tables) and for one that no table holds.
     """
-    for text, by in ((release_text, f"release {release_text}"), (_series_of_module(module), f"module {module}")):
+    exact = release_text if release_text and release_text.count(".") > 1 else None
+    by_module = f"module {module}" if module else f"release {release_text}"
+    for text, by in ((exact, f"release {exact}"), (release_text, by_module), (_series_of_module(module), by_module)):
         found = None if text is None else _series(text, by)
         if found is not None:
             return found

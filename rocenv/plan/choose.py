@@ -13,8 +13,9 @@ from rocenv.errors import ImageError, UsageError
 from rocenv.model.host import Gpu, Host
 from rocenv.model.plan import ImageChoice, Reason, Refusal
 from rocenv.model.wish import Profile
-from rocenv.plan import override, unserved
+from rocenv.plan import override
 from rocenv.plan.judge import Demand, Verdict, demand, judge
+from rocenv.plan.unserved import Unserved
 
 _AMD64 = frozenset({"x86_64", "amd64", None})
 
@@ -30,15 +31,15 @@ class Choice:
     warnings: tuple[str, ...] = ()
 
 
-def choose(profile: Profile, gpus: Sequence[Gpu], host: Host, env: Mapping[str, str]) -> Choice:
-    """The image for a profile on these GPUs.
+def choose(profile: Profile, gpus: Sequence[Gpu], host: Host, *, windows: bool = False) -> Choice:
+    """The image for a profile on these GPUs; `windows` where those are given that WSL2 passes on, whatever they are.
 
     Raises ImageError where none fits, with the fact that refuses them, and UsageError for a malformed reference.
     """
-    counted, warnings = override.targets(gpus, host, env)
+    counted, warnings = override.targets(gpus, host, profile.env)
     series = releases.driver_series(host.driver.release, host.driver.version)
     targets = [gfx for gfx in counted.values() if gfx]
-    wanted = demand(profile.image, targets, series, _driver_name(host, series))
+    wanted = demand(profile.image, targets, series, _driver_name(host, series), gpus=bool(gpus) or windows)
     warnings += tuple(f"the target of GPU {index} is unknown" for index, gfx in counted.items() if gfx is None)
     if gpus and any(gpu.kind == "apu" and gpu.gfx != "gfx942" for gpu in gpus) and host.driver.origin == "dkms":
         warnings += ("AMD supports Ryzen APUs with the kernel's own driver alone, and this host runs the DKMS driver",)
@@ -59,10 +60,10 @@ def _best(
             f"`{profile.origins.get('image.family')}`: the catalog has no image family `{name}`",
             f"families: {', '.join(one.name for one in images.families())}",
         )
-    verdicts = [judge(image, wanted) for image in images.known(name)]
-    fitting = sorted((one for one in verdicts if one.refusal is None), key=_rank, reverse=True)
+    verdicts = sorted((judge(image, wanted) for image in images.known(name)), key=_rank, reverse=True)
+    fitting = [one for one in verdicts if one.refusal is None]
     if not fitting:
-        raise unserved.no_image(profile, gpus, counted, wanted, verdicts)
+        raise Unserved(profile, gpus, counted, wanted, verdicts).error()
     best, *others = fitting
     image = best.image
     refused = [
@@ -126,7 +127,7 @@ def _rank(one: Verdict) -> tuple[object, ...]:
         not image.doubtful,
         not image.moving,
         image.rocm is not None and image.rocm.stream != PREVIEW,
-        image.compiler or image.gfx_verified,
+        one.sure,
         image.rocm or nothing,
         tuple(Version.parse(value) for _, value in sorted(image.frameworks.items())),
         tuple(_preferred(image).values()),
@@ -150,7 +151,7 @@ def _behind(best: Verdict, other: Verdict) -> str:
         0: "whether its tag exists is doubtful",
         1: f"its tag `{second.reference.tag}` moves",
         2: "it is a preview, or its ROCm is unknown",
-        3: "its list of gfx targets is unverified",
+        3: "whether it serves these GPUs is less sure",
         4: f"ROCm {second.rocm} is older than {first.rocm}",
         5: " and ".join(
             f"{name} {value} is older than {first.frameworks.get(name)}" for name, value in second.frameworks.items()

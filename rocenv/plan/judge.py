@@ -20,6 +20,7 @@ class Demand:
     """What an image must satisfy: the targets of all chosen GPUs, the driver, and the profile's constraints."""
 
     targets: tuple[str, ...]
+    gpus: bool  # False where no GPU is given, and so no driver is asked
     driver: DriverSeries | None
     driver_name: str
     rocm: Constraint | None = None
@@ -35,13 +36,17 @@ class Verdict:
     unknown: tuple[str, ...]
     refusal: str | None = None
     kind: str | None = None
+    sure: bool = False  # code for every target is in it, or can be built in it, by lists that were verified
 
 
-def demand(wish: ImageWish, targets: Sequence[str], driver: DriverSeries | None, driver_name: str) -> Demand:
+def demand(
+    wish: ImageWish, targets: Sequence[str], driver: DriverSeries | None, driver_name: str, *, gpus: bool
+) -> Demand:
     """The demand of a profile on a host. Raises UsageError for a constraint that is none."""
     others = {"python": wish.python, "ubuntu": wish.ubuntu, **wish.framework}
     return Demand(
         targets=tuple(dict.fromkeys(targets)),
+        gpus=gpus,
         driver=driver,
         driver_name=driver_name,
         rocm=_constraint("rocm", wish.rocm) if wish.rocm else None,
@@ -60,6 +65,7 @@ def judge(image: CatalogImage, wanted: Demand) -> Verdict:
         refusal = _target(image, gfx, pro, unknown)
         if refusal:
             return Verdict(image, tuple(pro), tuple(unknown), refusal, "target")
+    sure = not unknown and (image.compiler or image.gfx_verified)
     refusal = _driver(image, wanted, pro, unknown)
     if refusal:
         return Verdict(image, tuple(pro), tuple(unknown), refusal, "driver")
@@ -67,7 +73,7 @@ def judge(image: CatalogImage, wanted: Demand) -> Verdict:
         unknown.append(f"the tag `{image.reference.tag}` moves: what is in it today may differ tomorrow")
     if image.doubtful:
         unknown.append("whether this tag exists is doubtful")
-    return Verdict(image, tuple(pro), tuple(unknown))
+    return Verdict(image, tuple(pro), tuple(unknown), sure=sure)
 
 
 def _constraint(name: str, text: str) -> Constraint:
@@ -99,7 +105,8 @@ def _against_wish(image: CatalogImage, wanted: Demand) -> str | None:
 def _target(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -> str | None:
     """Whether an image serves a target: a refusal, or a line more in one of the lists."""
     if image.compiler:
-        return _compiled(image, gfx, pro, unknown)
+        _compiled(image, gfx, pro, unknown)
+        return None
     carried = image.carries(gfx)
     if carried is None:
         unknown.append(f"whether it holds code for {gfx} is unknown")
@@ -113,24 +120,23 @@ def _target(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -
     return None
 
 
-def _compiled(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -> str | None:
-    """An image with hipcc serves each target that its release knows; its libraries, those of the release's lists."""
+def _compiled(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -> None:
+    """An image with hipcc is refused for no target: AMD's lists tell what its release is sure to know."""
     target = catalog.target(gfx)
     since = _version(target.official_since) if target else None
-    if since and image.rocm and image.rocm < since:
-        return f"ROCm {image.rocm} does not know {gfx}, which came with {since}"
     if target is None or target.official_since is None:
         unknown.append(f"AMD's lists never held {gfx}: hipcc may build for it, the libraries may lack it")
     elif target.official_until:
         unknown.append(f"AMD's lists held {gfx} up to ROCm {target.official_until}: the libraries may lack it")
-    else:
+    elif since and image.rocm and image.rocm < since:
+        unknown.append(f"AMD's lists hold {gfx} from ROCm {since} on: whether {image.rocm} knows it is unknown")
+    elif image.rocm is not None:
         pro.append(f"hipcc in it builds for {gfx}")
-    return None
 
 
 def _driver(image: CatalogImage, wanted: Demand, pro: list[str], unknown: list[str]) -> str | None:
-    if not wanted.targets:
-        return None  # without a GPU no driver is asked
+    if not wanted.gpus:
+        return None
     if image.rocm is None:
         unknown.append("its ROCm release is unknown, and so whether the driver fits it")
         return None

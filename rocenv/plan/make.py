@@ -42,7 +42,7 @@ def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request
     if words != "none":
         _check_engine(facts)
     selection, given = _reach(words, profile, host, facts)
-    picked = _qualified(choose(profile, selection.gpus, host, profile.env), facts)
+    picked = _qualified(choose(profile, selection.gpus, host, windows=given.devices == (wsl.DXG,)), facts)
     confined = confine(profile, host, facts, gpus=bool(given.devices))
     shared = ((_SUBSET, "choose all GPUs, or use a rootful engine"),) if given.visible_indices is not None else ()
     check_policy(profile, picked.image.reference, (*confined.loosened, *shared))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rocenv.catalog import gpus as catalog
 from rocenv.errors import UsageError
@@ -40,12 +41,24 @@ def targets(gpus: Sequence[Gpu], host: Host, env: Mapping[str, str]) -> tuple[di
     return found, tuple(warnings)
 
 
-def known(gfx: str) -> tuple[str, str, str] | None:
-    """A value that people use for a target, how far it works and why; None where none is known to work."""
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An override that people use: its value, the target that it passes for, how far that works, and why."""
+
+    value: str
+    gfx: str
+    works: str
+    why: str
+
+
+def known(gfx: str) -> Way | None:
+    """The override for a target that is known to work at least in part, or None."""
     target = catalog.target(gfx)
     if target is None or target.override is None or target.override.works in ("no", "unknown"):
         return None
-    return target.override.value, target.override.works, target.override.why
+    found = target.override
+    works = {"full": "fully", "mostly": "mostly", "partly": "partly", "likely": "likely"}.get(found.works, found.works)
+    return Way(found.value, _gfx(NAME, found.value), works, found.why)
 
 
 def _gfx(variable: str, value: str) -> str:

@@ -111,13 +111,15 @@ def _text(node: Node, path: Path, key: Key, expected: str) -> str:
     if key.choices and node.text not in key.choices:
         raise _wrong(path, node, " or ".join(f"`{choice}`" for choice in key.choices), key.example, key.choices)
     if key.pattern and not re.fullmatch(key.pattern, node.text, re.ASCII):
-        raise _wrong(path, node, key.summary, key.example)
+        raise UsageError(
+            f"`{node.where}`: `{dotted(path)}` is {kind_of(node)}, which is not its form", _like(key.example)
+        )
     return node.text
 
 
 def _wrong(path: Path, node: Node, expected: str, example: str, choices: tuple[str, ...] = ()) -> UsageError:
     close = difflib.get_close_matches(node.text or "", choices, n=1) if isinstance(node, Leaf) else []
-    hint = f"did you mean `{close[0]}`?" if close else f"write it like `{example}`"
+    hint = f"did you mean `{close[0]}`?" if close else _like(example)
     return UsageError(f"`{node.where}`: `{dotted(path)}` is {kind_of(node)}, expected is {expected}", hint)
 
 
@@ -125,3 +127,7 @@ def _unknown(path: Path, where: str, names: tuple[str, ...]) -> UsageError:
     close = difflib.get_close_matches(path[-1], names, n=1, cutoff=0.5)
     hint = f"did you mean `{dotted((*path[:-1], close[0]))}`?" if close else f"known here: {', '.join(names)}"
     return UsageError(f"`{where}`: there is no key `{dotted(path)}`", hint)
+
+
+def _like(example: str) -> str:
+    return f"write it like `{example}`"

@@ -86,8 +86,14 @@ def _gpus(gpus: Sequence[GpuRef]) -> str:
 
 
 def _reasons(reasons: Sequence[Reason]) -> str:
-    rows = [[one.choice, one.value, one.why] for one in reasons]
-    return "\n".join(f"{choice:<12} {value}\n{'':<12}   {why}" for choice, value, why in rows)
+    """One choice after the other with its why; caches that are kept for one reason are told together."""
+    caches = [one for one in reasons if one.choice.startswith("cache ")]
+    shown = [one for one in reasons if one not in caches]
+    for why in dict.fromkeys(one.why for one in caches):
+        kinds = ", ".join(one.choice.removeprefix("cache ") for one in caches if one.why == why)
+        shown.append(Reason("caches", kinds, why))
+    width = max(len(one.choice) for one in shown)
+    return "\n".join(f"{one.choice:<{width}}  {one.value}\n{'':<{width}}    {one.why}" for one in shown)
 
 
 def _refused(refused: Sequence[Refusal], most: int | None) -> str:
