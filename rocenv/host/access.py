@@ -22,13 +22,20 @@ def group_names(root: Root) -> dict[int, str]:
 
 
 def devices(root: Root, caller: Caller, groups: Groups) -> tuple[DeviceNode, ...]:
-    """The device nodes with what the caller may do with each: kfd, dxg, then cards and render nodes by number."""
+    """The device nodes with what the caller may do with each: kfd, dxg, cards and render nodes by number, verbs."""
     return tuple(sorted((_judged(raw, caller, groups) for raw in root.source.devices()), key=_order))
 
 
 def _order(device: DeviceNode) -> tuple[int, int, str]:
     """The place of a node in a list for people."""
-    kinds = ("/dev/kfd", "/dev/dxg", "/dev/dri/card", "/dev/dri/renderD")
+    kinds = (
+        "/dev/kfd",
+        "/dev/dxg",
+        "/dev/dri/card",
+        "/dev/dri/renderD",
+        "/dev/infiniband/rdma_cm",
+        "/dev/infiniband/uverbs",
+    )
     kind = next(number for number, start in enumerate(kinds) if device.path.startswith(start))
     digits = device.path.removeprefix(kinds[kind])
     return kind, int(digits or 0), device.path

@@ -121,6 +121,12 @@ def selinux(root: Root) -> str | None:
     return {"1": "enforcing", "0": "permissive"}.get(root.text("/sys/fs/selinux/enforce") or "")
 
 
+def selinux_devices(root: Root) -> bool | None:
+    """Whether its boolean lets containers use devices; None where there is no such boolean."""
+    current = (root.text("/sys/fs/selinux/booleans/container_use_devices") or "")[:1]
+    return {"1": True, "0": False}.get(current)
+
+
 def cgroup_version(root: Root) -> int | None:
     """2 for the unified hierarchy, 1 for the old one or both; None where no cgroups are mounted."""
     if root.resolve("/sys/fs/cgroup/cgroup.controllers"):

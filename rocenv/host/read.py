@@ -51,5 +51,6 @@ def read(root: Root, *, chips: bool = False) -> Host:
         virtualization=virtualization,
         allocation=environment.allocation(root.source.variables()),
         problems=tuple(root.problems),
+        selinux_devices=environment.selinux_devices(root),
         chips=names.chip_names(root, nameless) if chips else {},
     )

@@ -54,7 +54,7 @@ class Source(Protocol):
         """Who asks."""
 
     def devices(self) -> list[RawDevice]:
-        """The device nodes that matter: /dev/kfd, /dev/dxg and those of /dev/dri."""
+        """The device nodes that matter: /dev/kfd, /dev/dxg, those of /dev/dri, and InfiniBand's verbs."""
 
     def variables(self) -> Mapping[str, str]:
         """Those of VARIABLES that are set."""

@@ -134,12 +134,15 @@ def parse_number(word: str) -> int | None:
     return None
 
 
+_NUMBERED = ("/dev/dri/card", "/dev/dri/renderD", "/dev/infiniband/uverbs")
+
+
 def is_device(path: str) -> bool:
     """True for the path of a device node that is looked at."""
-    name = path.removeprefix("/dev/dri/").removeprefix("card").removeprefix("renderD")
-    return path in ("/dev/kfd", "/dev/dxg") or (
-        path in (f"/dev/dri/card{name}", f"/dev/dri/renderD{name}") and name.isascii() and name.isdecimal()
-    )
+    if path in ("/dev/kfd", "/dev/dxg", "/dev/infiniband/rdma_cm"):
+        return True
+    number = next((path.removeprefix(start) for start in _NUMBERED if path.startswith(start)), "")
+    return number.isascii() and number.isdecimal()
 
 
 class ThisMachine:
@@ -156,11 +159,8 @@ class ThisMachine:
 
     def devices(self) -> list[RawDevice]:
         """See Source. Nothing is opened: that would wake a sleeping GPU."""
-        try:
-            in_dri = [f"/dev/dri/{name}" for name in self.files.names("/dev/dri")]
-        except OSError:
-            in_dri = []
-        found = [self._device(path) for path in ("/dev/kfd", "/dev/dxg", *in_dri) if is_device(path)]
+        in_folders = [path for folder in ("/dev/dri", "/dev/infiniband") for path in self._below(folder)]
+        found = [self._device(path) for path in ("/dev/kfd", "/dev/dxg", *in_folders) if is_device(path)]
         return [device for device in found if device is not None]
 
     def variables(self) -> Mapping[str, str]:
@@ -174,6 +174,13 @@ class ThisMachine:
     def storage(self) -> Storage:
         """See Source."""
         return Storage(Folder("/"), {}, {})
+
+    def _below(self, folder: str) -> list[str]:
+        """What is in a folder, by whole paths; nothing where there is none."""
+        try:
+            return [f"{folder}/{name}" for name in self.files.names(folder)]
+        except OSError:
+            return []
 
     def _device(self, path: str) -> RawDevice | None:
         """One node, or None where there is no device of that name."""

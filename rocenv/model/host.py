@@ -178,7 +178,7 @@ class Host:
     machine: str | None  # x86_64 …
     driver: Driver
     kfd_sysfs: bool
-    devices: tuple[DeviceNode, ...]  # /dev/kfd, /dev/dri/*, /dev/dxg
+    devices: tuple[DeviceNode, ...]  # /dev/kfd, /dev/dri/*, /dev/dxg, verbs of /dev/infiniband
     rocm_default: RocmDefault | None
     rocm_installed: tuple[RocmInstall, ...]
     group_render: int | None
@@ -198,6 +198,7 @@ class Host:
     problems: tuple[Problem, ...] = field(default=())
     # What pci.ids calls devices without a name of their own, by pci_id: for people, and read only where asked for.
     chips: Mapping[str, str] = field(default_factory=dict)
+    selinux_devices: bool | None = None  # the boolean container_use_devices
 
     def device(self, path: str) -> DeviceNode | None:
         """The node at `path`, or None where there is none."""

@@ -90,7 +90,7 @@ def check_policy(profile: Profile, reference: str, loosened: tuple[tuple[str, st
 
 def _confined_by_selinux(host: Host, engine: EngineFacts) -> bool:
     """True where containers are confined by SELinux; docker says itself whether it uses it."""
-    if host.selinux != "enforcing":
+    if host.selinux != "enforcing" or host.selinux_devices:
         return False
     return engine.assumed or engine.kind != "docker" or "selinux" in engine.security
 
