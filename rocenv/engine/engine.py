@@ -67,7 +67,8 @@ class Engine:
     def ahead(self, *questions: Sequence[str]) -> None:
         """Start questions (`facts_question`, `find_question` …) now; whoever asks one of them gets that answer."""
         for question in questions:
-            self._ahead[tuple(question)] = self._start(question)
+            if tuple(question) not in self._ahead:
+                self._ahead[tuple(question)] = self._start(question)
 
     def facts_question(self) -> list[str]:
         """What `facts` asks."""

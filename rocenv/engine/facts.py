@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rocenv.errors import EngineError, RocenvError
+from rocenv.errors import EngineError
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts
 
@@ -93,31 +93,19 @@ def podman_facts(text: str, said: str) -> EngineFacts:
     )
 
 
-def other_kernel(facts: EngineFacts, host: Host) -> RocenvError | None:
+def other_kernel(facts: EngineFacts, host: Host) -> EngineError | None:
     """The error that holds where the engine's containers run on another kernel than this host's GPUs, or None.
 
-    Docker Desktop and `podman machine` run them in a virtual machine that has no AMD GPU; behind a remote address
-    stands another host: what was read here is not true there.
+    A local socket may lead into a virtual machine (colima, Rancher Desktop, `podman machine`): what was read here is
+    not true there.
     """
-    back = "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine"
-    if facts.assumed:
+    if facts.assumed or not (host.live and host.kernel and facts.kernel) or facts.kernel == host.kernel:
         return None
-    if facts.desktop:
-        return EngineError(
-            "this is Docker Desktop: its containers run in a virtual machine, which has no AMD GPU",
-            "install Docker Engine and `docker context use default`; or `--cpu` for a container without GPUs",
-        )
-    if facts.remote:
-        return EngineError(
-            f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there", back
-        )
-    if facts.kernel and host.live and host.kernel and facts.kernel != host.kernel:
-        return EngineError(
-            f"the engine runs on another kernel ({facts.kernel}) than this host ({host.kernel}): "
-            "its containers cannot reach this host's GPUs",
-            back,
-        )
-    return None
+    return EngineError(
+        f"the engine runs on another kernel ({facts.kernel}) than this host ({host.kernel}): "
+        "its containers cannot reach this host's GPUs",
+        "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine",
+    )
 
 
 def _mapping(text: str, said: str) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from typing import Any
 
 from rocenv.model.proof import ProbeResult
 
-_WORST = ("failed", "error", "stand-in", "skipped", "passed")
+_WEIGHT = ("failed", "error", "stand-in", "passed", "skipped")  # the first that occurs is the verdict
 
 
 def verdict(results: Iterable[ProbeResult]) -> str | None:
-    """The worst result among probes; None without any."""
+    """What probes came to together; None without any."""
     said = {result.result for result in results}
-    return next((result for result in _WORST if result in said), None)
+    return next((result for result in _WEIGHT if result in said), None)
 
 
 def record(identity: str, results: Iterable[ProbeResult], *, level: str, when: str) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from rocenv.engine.pull import PullEvent
+    from rocenv.model.wish import Profile
+    from rocenv.plan import Request
 
 Tell = Callable[[str], None]
 Ask = Callable[[str], bool]
@@ -27,6 +29,31 @@ Progress = Callable[["PullEvent"], None]
 ATTEMPTS = 3  # another `up` of the same name may win, and its environment be removed, between two looks
 FETCHED_TO_DISK = 3  # an image takes about this much of what is fetched: unpacked, and the fetched layers meanwhile
 RUNNING = "running"
+
+
+def begin(engine: Engine, project: str) -> None:
+    """Start asking the engine what `decide` and `up` will need, while Python reads the profile and the host."""
+    engine.ahead(engine.facts_question(), engine.find_question(project))
+
+
+def decide(engine: Engine, wished: Profile, request: Request) -> Plan:
+    """The plan for this machine and this engine. Raises whatever makes that impossible, with the way out.
+
+    The engine's answers are awaited only after the host has been read: see `begin`.
+    """
+    from rocenv.engine.facts import other_kernel
+    from rocenv.host import read_host
+    from rocenv.plan import make_plan
+
+    host = read_host()
+    if not host.live:
+        raise UsageError("ROCENV_HOST names a capture, and no container can be started there", "`unset ROCENV_HOST`")
+    facts = engine.facts()
+    plan = make_plan(wished, host, facts, request)
+    elsewhere = other_kernel(facts, host) if plan.devices else None
+    if elsewhere is not None:
+        raise elsewhere
+    return plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +71,9 @@ def up(
 
     `ask` is None where nobody can be asked: what would be lost is then an error that names the way out.
     """
-    try:
-        return _up(engine, labelled(plan), tell=tell, ask=ask, progress=progress, recreate=recreate)
-    finally:
-        engine.close()
-
-
-def _up(engine: Engine, plan: Plan, *, tell: Tell, ask: Ask | None, progress: Progress, recreate: bool) -> Outcome:
+    plan = labelled(plan)
     for _ in range(ATTEMPTS):
-        found = engine.find(project=plan.project, name=plan.name)
+        found = _there(engine, plan)
         if found:
             outcome = _again(engine, found[0], plan, tell=tell, ask=ask, recreate=recreate)
             if outcome is not None:
@@ -73,10 +94,16 @@ def once_argv(
     interactive: bool,
     tty: bool,
 ) -> list[str]:
-    """Make all ready for a one-off container, and return the command line that runs it and removes it afterwards."""
+    """Make all ready for a one-off container, and return the command line that runs it and removes it afterwards.
+
+    Its name is its own, so that others of the profile can run beside it; home folder and caches are the profile's.
+    """
+    import secrets
+
     from rocenv.render.argv import run_argv
 
-    plan = replace(plan, labels={**plan.labels, "rocenv.once": "1"})
+    name = f"{plan.name}-run-{secrets.token_hex(4)}"
+    plan = replace(plan, name=name, labels={**plan.labels, "rocenv.name": name, "rocenv.once": "1"})
     prepare(engine, plan, _image(engine, plan, tell=tell, progress=progress), tell)
     return run_argv(plan, detach=False, remove=True, interactive=interactive, tty=tty, command=command)
 
@@ -169,7 +196,7 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
     try:
         identity = engine.start(plan)
     except EngineError:
-        if engine.find(project=plan.project, name=plan.name):
+        if _there(engine, plan):
             return None
         raise
     return Environment(
@@ -185,8 +212,13 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
         gpus=plan.labels.get("rocenv.gpus", ""),
         owner=plan.labels.get("rocenv.owner"),
         created=None,
-        labels=plan.labels,
+        labels={**image.labels, **plan.labels},
     )
+
+
+def _there(engine: Engine, plan: Plan) -> list[Environment]:
+    """The environment of the plan's name, if there is one. The whole project is asked for, as `begin` did."""
+    return [there for there in engine.find(project=plan.project) if there.name == plan.name]
 
 
 def _image(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> ImageFacts:

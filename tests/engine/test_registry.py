@@ -13,7 +13,7 @@ import pytest
 from rocenv.engine.registry import Source, compressed_size, sources, split
 
 if TYPE_CHECKING:
-    from conftest import Registry
+    from engine.conftest import Registry
 
 DIGEST = "sha256:" + "0" * 64
 

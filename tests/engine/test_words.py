@@ -46,7 +46,7 @@ def test_words_with_braces_are_no_template() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "exists", "chosen", "word", "way"),
     [
-        ("unix:///var/run/docker.sock", False, False, "there is no socket `/var/run/docker.sock`", "systemctl start docker"),
+        ("unix:///run/docker.sock", False, False, "there is no socket `/run/docker.sock`", "systemctl start docker"),
         ("unix:///var/run/docker.sock", True, False, "nobody listens", "systemctl start docker"),
         ("unix:///tmp/other.sock", False, True, "there is no socket `/tmp/other.sock`", "unset DOCKER_HOST"),
         ("tcp://10.0.0.7:2375", False, True, "`tcp://10.0.0.7:2375`", "unset DOCKER_HOST"),

@@ -7,6 +7,7 @@ import os
 import subprocess
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,7 +55,8 @@ class Life:
     def up(self, plan: Plan | None = None, **options: Any) -> Outcome:
         plan = plan or self.plan()
         given = {"ask": None, "recreate": False, **options}
-        return up(self.engine, plan, tell=self.told.append, progress=self.pulled.append, **given)
+        with closing(self.engine) as engine:
+            return up(engine, plan, tell=self.told.append, progress=self.pulled.append, **given)
 
     def containers(self) -> list[dict[str, Any]]:
         """What the engine itself says of all containers of the project, in any state."""

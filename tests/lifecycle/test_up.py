@@ -13,7 +13,7 @@ from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.model.plan import EngineFacts, ImageChoice
 
 if TYPE_CHECKING:
-    from conftest import Life
+    from lifecycle.conftest import Life
 
 pytestmark = pytest.mark.engine
 

@@ -1,0 +1,52 @@
+"""`rocenv run`: one command in a container of its own, by becoming the engine's own `run --rm`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from rocenv import process
+from rocenv.cli import console, inside, project, wishes
+from rocenv.engine import open_engine
+from rocenv.lifecycle.up import begin, decide, once_argv, terminable
+
+CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def command(
+    context: typer.Context,
+    profile: wishes.ProfileName = None,
+    *,
+    gpus: wishes.Gpus = None,
+    image: wishes.Image = None,
+    env: wishes.Env = None,
+    mount: wishes.Mounts = None,
+    port: wishes.Ports = None,
+    user: wishes.User = None,
+    shm_size: wishes.ShmSize = None,
+    loosen: wishes.Loosen = None,
+    cpu: wishes.Cpu = False,
+    strict: wishes.Strict = False,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
+) -> None:
+    """Run one command in a fresh container, removed afterwards: `rocenv run PROFILE -- COMMAND`.
+
+    The terminal, its signals and the exit status are the command's own.
+    """
+    words = inside.command_words(context, "rocenv run PROFILE -- python train.py")
+    wish: dict[str, Any] = {
+        "gpus": gpus, "image": image, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen, "cpu": cpu,
+        "strict": strict,
+    }  # fmt: skip
+    with closing(open_engine(engine)) as program, terminable(), console.pull_progress() as progress:
+        begin(program, project.name(project.folder()))
+        wished, request = wishes.read_wishes(profile, mounts=mount, ports=port, **wish)
+        plan = decide(program, wished, request)
+        for warning in plan.warnings:
+            console.warn(warning)
+        argv = once_argv(
+            program, plan, words, tell=console.say, progress=progress, interactive=True, tty=inside.on_terminal()
+        )
+    process.replace(argv)
