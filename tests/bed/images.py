@@ -21,7 +21,7 @@ from bed.layers import Blob, cut, describe
 from bed.place import IMAGES, Bed, BedError, remove_tree, say
 
 # What the plan chooses for the bed's host. The end-to-end test fails when the plan chooses another.
-STAND_IN = "rocm/pytorch:rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.10.0"
+STAND_IN = "rocm/pytorch:rocm10.1.0_ubuntu24.04_py3.12_pytorch_release_2.14.0"
 SMALL = "rocenv/small:1"
 SUITE = "trixie"
 PACKAGES = ("hipcc", "rocminfo", "hipify-perl", "python3-torch", "python-is-python3")

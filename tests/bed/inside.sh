@@ -41,12 +41,10 @@ for node in /dev/*; do
     *) cp -a "$node" "$stage/dev/" 2>/dev/null || : ;; # one that vanishes meanwhile is none of ours
   esac
 done
-while read -r kind path first second third fourth; do
-  mkdir -p "$stage$(dirname "$path")"
-  case $kind in
-    node) mknod -m "$second" "$stage$path" c 4 "$first"; chown "$third:$fourth" "$stage$path" ;;
-    link) ln -s "$first" "$stage$path" ;;
-  esac
+while read -r path minor mode owner; do
+  mkdir -p "$stage${path%/*}"
+  mknod -m "$mode" "$stage$path" c 4 "$minor"
+  chown "$owner" "$stage$path"
 done < "$NODES"
 mount --rbind "$stage/dev" /dev
 

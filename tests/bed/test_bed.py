@@ -55,7 +55,7 @@ def test_container_opens_the_nodes_it_was_given(
 def test_container_sees_the_hosts_sysfs(bed: TestBed, small_image: str) -> None:
     listed = "cd /sys/class/kfd/kfd/topology/nodes && grep -l '^gfx_target_version 90402$' */properties | wc -l"
     assert bed.docker("run", "--rm", small_image, "sh", "-c", listed).stdout.strip() == "4"
-    written = "echo 1 > /sys/class/kfd/kfd/topology/generation_id || echo 0 > /sys/devices/system/cpu/cpu1/online"
+    written = "echo 1 > /sys/class/kfd/kfd/topology/nodes/2/gpu_id || echo 0 > /sys/devices/system/cpu/cpu1/online"
     assert bed.docker("run", "--rm", small_image, "sh", "-c", written).returncode != 0
 
 
