@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -71,13 +71,22 @@ def small_image(engine_host: str) -> str:
     return images.SMALL
 
 
+@pytest.fixture(scope="session")
+def make_bed(engine_host: str) -> Callable[[Path], TestBed]:
+    """Makes the bed with a project folder at a path, which the bed's user owns."""
+
+    def made(project: Path) -> TestBed:
+        project.mkdir()
+        os.chown(project, *life.user())
+        return TestBed(project, {})
+
+    return made
+
+
 @pytest.fixture
-def bed(engine_host: str, tmp_path: Path) -> TestBed:
-    """The bed with a project folder of the test's own, which the bed's user owns."""
-    project = tmp_path / "project"
-    project.mkdir()
-    os.chown(project, *life.user())
-    return TestBed(project, {})
+def bed(make_bed: Callable[[Path], TestBed], tmp_path: Path) -> TestBed:
+    """The bed with a project folder of the test's own."""
+    return make_bed(tmp_path / "project")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,7 +98,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share the engine run one after the other in one process, and start first."""
     for item in items:
-        if {"bed", "engine_host"} & set(getattr(item, "fixturenames", ())):
+        if {"engine_host"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.engine)
         if item.get_closest_marker("engine"):
             item.add_marker(pytest.mark.xdist_group("engine"))
