@@ -1,7 +1,7 @@
 """Runs probes in a container: each a process of its own, with a time limit inside and outside, its output bounded.
 
-A probe's text goes in through the standard input of one `exec`, in front of it `supervise.sh`, which runs it and
-leaves nothing behind. The input then stays open: when this process ends, however it ends, so does the probe.
+One `exec` a probe: its command is `supervise.sh`, which runs the probe and leaves nothing behind; the probe's text
+comes through its standard input, which then stays open: when this process ends, however it ends, so does the probe.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from rocenv.process import ProgramMissingError, start
 from rocenv.smoke.judge import Said
 
 SUPERVISOR = Path(__file__).resolve().parent / "supervise.sh"
-# Reads as many bytes as its first argument says as the script to run; what follows on the input is the script's own.
-COMMAND = ("sh", "-c", 'size=$1; shift; eval "$(head -c "$size")"', "rocenv-probe")
 GRACE = 10.0  # seconds beyond the probe's own limit before the engine is no longer waited for
 MOST_OUTPUT = 1 << 20  # bytes of answers; what comes beyond ends the probe
 MOST_TALK = 1 << 16  # bytes of standard error that are kept, the last ones
@@ -61,13 +59,16 @@ class Heard:
 
 def run_probe(engine: Executor, container: str, probe: Probe, gpus: Sequence[GpuRef], *, stand_in: bool) -> Said:
     """Run one probe in a container, as the container's user, and return what it left."""
-    supervisor, text = SUPERVISOR.read_bytes(), payload(probe).encode()
+    text = payload(probe).encode()
     kind = Path(probe.path).suffix.removeprefix(".")
-    arguments = (str(len(supervisor)), f"{probe.seconds:g}", str(len(text)), kind, *probe.needs)
-    argv = engine.exec_argv(
-        container, [*COMMAND, *arguments], interactive=True, tty=False, env=environment(gpus, stand_in=stand_in)
-    )
-    return said(hear(argv, supervisor + text, probe.seconds + GRACE), probe)
+    command = ["sh", "-c", supervisor(), "rocenv-probe", f"{probe.seconds:g}", str(len(text)), kind, *probe.needs]
+    argv = engine.exec_argv(container, command, interactive=True, tty=False, env=environment(gpus, stand_in=stand_in))
+    return said(hear(argv, text, probe.seconds + GRACE), probe)
+
+
+def supervisor() -> str:
+    """The supervisor as an engine's events and a process list show it: without its comments."""
+    return "".join(line for line in SUPERVISOR.read_text().splitlines(keepends=True) if not line.startswith("#"))
 
 
 def environment(gpus: Sequence[GpuRef], *, stand_in: bool) -> dict[str, str]:
@@ -108,7 +109,7 @@ def hear(argv: Sequence[str], data: bytes, seconds: float) -> Heard:
         assert process.stderr is not None  # noqa: S101
         try:
             _give(line, data)
-            ended, stdout, stderr = _listen(process.stdout, process.stderr, began + seconds)
+            ended, stdout, stderr = _listen(process.stdout, process.stderr, line, began + seconds)
         finally:
             line.close()
             process.kill()
@@ -127,26 +128,31 @@ def _give(line: IO[bytes], data: bytes) -> None:
         return
 
 
-def _listen(stdout: IO[bytes], stderr: IO[bytes], deadline: float) -> tuple[str, bytes, bytes]:
-    """Read both streams until their end, the deadline, or more output than anybody wants."""
+def _listen(stdout: IO[bytes], stderr: IO[bytes], line: IO[bytes], deadline: float) -> tuple[str, bytes, bytes]:
+    """Read both streams until their end or the deadline.
+
+    Where more comes than anybody wants, the line is closed, which ends the probe, and what still comes is dropped.
+    """
     answers, talk = bytearray(), bytearray()
+    ended = "end"
     with selectors.DefaultSelector() as waiting:
         waiting.register(stdout, selectors.EVENT_READ, answers)
         waiting.register(stderr, selectors.EVENT_READ, talk)
         while waiting.get_map():
             left = deadline - time.monotonic()
-            ready = waiting.select(left) if left > 0 else []
-            if not ready and left <= 0:
-                return "limit", bytes(answers), bytes(talk)
-            for key, _ in ready:
+            if left <= 0:
+                return "limit" if ended == "end" else ended, bytes(answers), bytes(talk)
+            for key, _ in waiting.select(left):
                 chunk = os.read(key.fd, CHUNK)
                 if not chunk:
                     waiting.unregister(key.fileobj)
                 key.data.extend(chunk)
             del talk[:-MOST_TALK]
-            if len(answers) > MOST_OUTPUT:
-                return "flood", bytes(answers[:MOST_OUTPUT]), bytes(talk)
-    return "end", bytes(answers), bytes(talk)
+            if len(answers) > MOST_OUTPUT and ended == "end":
+                ended, deadline = "flood", min(deadline, time.monotonic() + GRACE)
+                line.close()
+            del answers[MOST_OUTPUT:]
+    return ended, bytes(answers), bytes(talk)
 
 
 def said(heard: Heard, probe: Probe) -> Said:

@@ -1,20 +1,21 @@
 # Runs one probe inside a container and leaves nothing of it behind.
 #
-# `sh` reads this from its standard input, the probe's text follows, and after that the stream stays open for as long
-# as somebody listens. Its end ends the probe: so a rocenv that was killed leaves no process in the container.
+# The probe's text comes on standard input, which then stays open for as long as somebody listens. Its end ends the
+# probe: so a rocenv that was killed leaves no process in the container. (busybox's `head -c` reads beyond what it was
+# asked for, so nothing may follow the text.)
 # Arguments: the seconds the probe may take, the bytes of its text, its kind (sh, py, hip), and what it needs.
 # The last line on standard output is `#missing NEED` where the image lacks something, or `#end STATUS OVERRIDES`:
 # what the probe ended with, and the values of HSA_OVERRIDE_GFX_VERSION (and its forms for one node) in effect.
 # Everything here works in dash, bash and busybox.
 limit=$1 size=$2 kind=$3
 shift 3
-exec 3<&0 </dev/null
+exec 3<&0 </dev/null 4>&2 2>/dev/null
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 probe=$(head -c "$size" <&3)
 
 python_of() { # the first Python for which the test in $1 holds
     for candidate in "$(command -v python3)" /opt/venv/bin/python /opt/conda/envs/*/bin/python /opt/conda/bin/python; do
-        [ -x "$candidate" ] && "$candidate" -c "$1" 2>/dev/null && echo "$candidate" && return
+        [ -x "$candidate" ] && "$candidate" -c "$1" && echo "$candidate" && return
     done
     return 1
 }
@@ -67,20 +68,20 @@ run_probe() {
 }
 
 sweep() { # end every process that carries this run's mark, wherever it has hidden, but for this one
-    for left in $(grep -ls "ROCENV_PROBE=$ROCENV_PROBE" /proc/[0-9]*/environ 2>/dev/null); do
+    for left in $(grep -ls "ROCENV_PROBE=$ROCENV_PROBE" /proc/[0-9]*/environ); do
         left=${left#/proc/} left=${left%/environ}
-        [ "$left" = $$ ] || kill -KILL "$left" 2>/dev/null
+        [ "$left" = $$ ] || kill -KILL "$left"
     done
 }
 
-folder=$(mktemp -d 2>/dev/null) && cd "$folder" && export TMPDIR="$folder"
+folder=$(mktemp -d) && cd "$folder" && export TMPDIR="$folder"
 for need; do
     find_need "$need" || { rm -rf "$folder"; printf '\n#missing %s\n' "$need"; exit 0; }
 done
-run_probe 3<&- &
+run_probe 3<&- 2>&4 4>&- &
 running=$!
-{ sleep "$limit"; kill -KILL $running; } >/dev/null 2>&1 3<&- &
-{ read -r _ <&3; kill -KILL $running; } >/dev/null 2>&1 &
+{ sleep "$limit"; kill -KILL $running; } >/dev/null 3<&- 4>&- &
+{ read -r _ <&3; kill -KILL $running; } >/dev/null 4>&- &
 wait $running
 status=$?
 sweep

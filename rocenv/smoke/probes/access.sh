@@ -8,11 +8,13 @@
 me="uid $(id -u), groups $(id -G)"
 
 denied() { # whose matter an EACCES is: mode and gid of the node
-    case $1 in c??????rw*) echo "denied by the host: EACCES although the mode allows it (SELinux?)"; return ;; esac
-    case $1 in c???rw*) ;; *) echo "denied by the host: EACCES, the mode gives no group access"; return ;; esac
     case " $(id -G) " in
-    *" $2 "*) echo "denied by the host: EACCES although group $2 has access (SELinux?)" ;;
-    *) echo "no permission: EACCES, group $2 has access" ;;
+    *" $2 "*) case $1 in c???rw*) allowed=group ;; *) allowed=none ;; esac ;;
+    *) case $1 in c??????rw*) allowed=others ;; c???rw*) echo "no permission: EACCES, group $2 has access"; return ;; *) allowed=none ;; esac ;;
+    esac
+    case $allowed in
+    none) echo "denied by the host: EACCES, the mode gives no group access" ;;
+    *) echo "denied by the host: EACCES although the mode lets $allowed in (SELinux?)" ;;
     esac
 }
 

@@ -11,7 +11,7 @@ HIP_CAUSES = {2: "out of memory", 35: "no GPU seen", 100: "no GPU seen", 101: "n
 
 
 class Fault(Exception):
-    """What is wrong, in words that begin with the kind of fault: `wrong numbers: …`."""
+    """What is wrong, in words that begin with the kind of fault: `wrong numbers: ...`."""
 
 
 def say(result, cause=None, gpu=None, ran_on=None, seconds=None, figures=None):
@@ -21,7 +21,7 @@ def say(result, cause=None, gpu=None, ran_on=None, seconds=None, figures=None):
 
 
 def load(stem):
-    """The shared library `stem` (libamdhip64 …): the linker's own first, then where ROCm and its wheels lie."""
+    """The shared library `stem` (libamdhip64 ...): the linker's own first, then where ROCm and its wheels lie."""
     here = os.path.join(sys.prefix, "lib*", "python*", "*-packages")
     folders = ["/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm-*/lib", "/opt/rocm/core-*/lib",
                here + "/_rocm_sdk_core/lib", here + "/torch/lib"]
