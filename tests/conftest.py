@@ -95,6 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["ROCENV_TEST_DOCKER_HOST"] = f"unix://{BED.socket}"
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this hook too
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share the engine run one after the other in one process, and start first."""
     for item in items:
