@@ -72,6 +72,7 @@ def family(name: str) -> Family | None:
     return _family(name) if name in load("images")["families"] else None
 
 
+@cache
 def known(name: str) -> tuple[CatalogImage, ...]:
     """The images of a family that the catalog names, with what is known of each."""
     table = load("images")["families"][name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from rocenv.catalog import drivers
@@ -51,7 +52,7 @@ class DriverSeries:
     @property
     def _superseded(self) -> bool:
         """True where AMD published later tables that could have named a newer ROCm with this driver, and did not."""
-        return max(self.rocm) < max(minor for row in load("releases")["drivers"] for minor in _versions(row["rocm"]))
+        return max(self.rocm) < _newest_listed()
 
     @property
     def span(self) -> str:
@@ -59,6 +60,7 @@ class DriverSeries:
         return ", ".join(map(str, self.rocm))
 
 
+@cache
 def releases() -> tuple[Release, ...]:
     """Every release that the catalog knows, in the catalog's order."""
     return tuple(_release(row) for row in load("releases")["releases"])
@@ -66,7 +68,12 @@ def releases() -> tuple[Release, ...]:
 
 def release(version: Version) -> Release | None:
     """One release; 10.0 finds 10.0.0. None where the catalog does not know it."""
-    return next((one for one in releases() if one.version == version), None)
+    return _by_version().get(version)
+
+
+@cache
+def _by_version() -> dict[Version, Release]:
+    return {one.version: one for one in releases()}
 
 
 def newest() -> Release:
@@ -117,6 +124,12 @@ def _series(text: str, by: str) -> DriverSeries | None:
     if row is None:
         return None
     return DriverSeries(name, _versions(row["rocm"]), row.get("backward") != "unknown", row["source"], by)
+
+
+@cache
+def _newest_listed() -> Version:
+    """The newest ROCm that any driver is listed for."""
+    return max(minor for row in load("releases")["drivers"] for minor in _versions(row["rocm"]))
 
 
 def _versions(texts: list[str]) -> tuple[Version, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import total_ordering
+from functools import cache, total_ordering
 
 LEGACY, PREVIEW, CORE_SDK = "legacy", "preview", "core-sdk"
 # A number, then perhaps what leads up to it: 7.15.0a20260720, 7.14.0rc2, 7.2.0.dev0. What follows a `+` names a build.
-_VERSION = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,4})(?:[.-]?(a|b|rc|dev)(\d{0,12}))?(?:[+-][0-9A-Za-z.+-]*)?")
+_VERSION = re.compile(r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})(?:[.-]?(a|b|rc|dev)([0-9]{0,12}))?(?:[+-][0-9A-Za-z.+-]*)?")
 _CLAUSE = re.compile(r"\s*(>=|<=|==|!=|>|<|)\s*([^\s<>=!,]+)\s*")
 _FIRST_PREVIEW, _FIRST_CORE_SDK = (7, 9), (7, 14)
 
@@ -26,8 +26,9 @@ class Version:
     pre: tuple[str, int] | None = None
     text: str = field(default="", compare=False)
 
-    @classmethod
-    def parse(cls, text: str) -> Version:
+    @staticmethod
+    @cache
+    def parse(text: str) -> Version:
         """The version that `text` is. Raises ValueError where it is none."""
         match = _VERSION.fullmatch(text.strip())
         if match is None:
@@ -37,7 +38,7 @@ class Version:
         numbers = [int(part) for part in digits.split(".")]
         while len(numbers) > 1 and numbers[-1] == 0:
             numbers.pop()
-        return cls(tuple(numbers), (kind, int(count or 0)) if kind else None, text.strip())
+        return Version(tuple(numbers), (kind, int(count or 0)) if kind else None, text.strip())
 
     def __lt__(self, other: Version) -> bool:
         return self._key < other._key
@@ -84,8 +85,9 @@ class Constraint:
     text: str
     clauses: tuple[tuple[str, Version], ...]
 
-    @classmethod
-    def parse(cls, text: str) -> Constraint:
+    @staticmethod
+    @cache
+    def parse(text: str) -> Constraint:
         """The constraint that `text` is. Raises ValueError where it is none."""
         clauses: list[tuple[str, Version]] = []
         for part in text.split(","):
@@ -94,7 +96,7 @@ class Constraint:
                 msg = f"`{text}` is no constraint on a version"
                 raise ValueError(msg)
             clauses.append((match.group(1), Version.parse(match.group(2))))
-        return cls(text, tuple(clauses))
+        return Constraint(text, tuple(clauses))
 
     def allows(self, version: Version) -> bool:
         """True where every clause holds."""

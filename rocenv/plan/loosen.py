@@ -16,10 +16,10 @@ from rocenv.report.text import size_words
 _GIB = 1 << 30
 _MIB = 1 << 20
 _MOST_SHM = 16 * _GIB
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
 _SHIFT = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _CAPABILITIES = {"ptrace": "SYS_PTRACE", "perf": "PERFMON", "numa": "SYS_NICE", "rdma": "IPC_LOCK"}
-_VERBS = re.compile(r"/dev/infiniband/(uverbs\d+|rdma_cm)")
+_VERBS = re.compile(r"/dev/infiniband/(uverbs[0-9]+|rdma_cm)")
 
 
 @dataclass(frozen=True, slots=True)

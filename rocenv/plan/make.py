@@ -40,7 +40,7 @@ def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request
     """
     words = "none" if request.cpu else profile.gpus
     if words != "none":
-        _check_engine(facts)
+        _check_engine(facts, host)
     selection, given = _reach(words, profile, host, facts)
     picked = _qualified(choose(profile, selection.gpus, host, windows=given.devices == (wsl.DXG,)), facts)
     confined = confine(profile, host, facts, gpus=bool(given.devices))
@@ -109,17 +109,21 @@ def _assembled(profile: Profile, facts: EngineFacts, request: Request, made: _De
     )
 
 
-def _check_engine(facts: EngineFacts) -> None:
+def _check_engine(facts: EngineFacts, host: Host) -> None:
     """Refuse engines whose containers do not run on this host: what was read here is not true there."""
     if facts.desktop:
         raise EngineError(
             "this is Docker Desktop: its containers run in a virtual machine, which has no AMD GPU",
             "install Docker Engine and `docker context use default`; or `--cpu` for a container without GPUs",
         )
+    back = "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine"
     if facts.remote:
+        raise EngineError(f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there", back)
+    if not facts.assumed and host.live and host.kernel and facts.kernel and facts.kernel != host.kernel:
         raise EngineError(
-            f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there",
-            "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine",
+            f"the engine runs on another kernel ({facts.kernel}) than this host ({host.kernel}): "
+            "its containers cannot reach this host's GPUs",
+            back,
         )
 
 

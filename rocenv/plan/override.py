@@ -11,8 +11,8 @@ from rocenv.errors import UsageError
 from rocenv.model.host import Gpu, Host
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
-_VALUE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})")
-_HEX = re.compile(r"(\d{1,2})\.([0-9a-f])\.([0-9a-f])", re.IGNORECASE)
+_VALUE = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{1,2})")
+_HEX = re.compile(r"([0-9]{1,2})\.([0-9a-f])\.([0-9a-f])", re.IGNORECASE)
 
 
 def targets(gpus: Sequence[Gpu], host: Host, env: Mapping[str, str]) -> tuple[dict[int, str | None], tuple[str, ...]]:

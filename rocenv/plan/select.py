@@ -12,11 +12,11 @@ from rocenv.model.plan import Reason
 from rocenv.plan.absent import no_gpu
 from rocenv.plan.nodes import label, listed, obstacle
 
-_INDEX = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
-_BDF = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/(\d{1,3}))?", re.IGNORECASE)
+_INDEX = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
+_BDF = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/([0-9]{1,3}))?", re.IGNORECASE)
 _UUID = re.compile(r"GPU-[0-9a-f]{4,16}", re.IGNORECASE)
-_RENDER = re.compile(r"(?:/dev/dri/)?(renderD\d{1,4})")
-_COUNT = re.compile(r"count=(\d{1,4})")
+_RENDER = re.compile(r"(?:/dev/dri/)?(renderD[0-9]{1,4})")
+_COUNT = re.compile(r"count=([0-9]{1,4})")
 _GFX = re.compile(r"gfx[0-9a-f]{3,5}", re.IGNORECASE)
 _FORMS = "auto, all, none, dgpu, apu, count=2, 0,2, 0-3, gfx1100, 0000:03:00.0, 0000:03:00.0/2, GPU-…, renderD129"
 # Words that mean whatever fits them: a GPU of theirs that cannot be used is left out, and that is said.

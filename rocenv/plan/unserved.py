@@ -59,6 +59,9 @@ class Unserved:
         nearest = self._nearest(held)
         apus = all(gpu.kind == "apu" and gpu.gfx != "gfx942" for gpu in self.gpus)
         newer = _KERNELS_OWN if apus else "update the amdgpu driver"
+        driver = self.wanted.driver
+        if driver and nearest.image.rocm and nearest.image.rocm < min(driver.rocm):
+            newer = f"let the profile take ROCm {min(driver.rocm)} or newer"
         targets = ", ".join(self.wanted.targets)
         return ImageError(
             f"no image of {self.family} with code for {targets} fits the driver: {nearest.refusal}",
