@@ -1,0 +1,1 @@
+"""The doctor: pure functions from facts to findings, one module a layer; `catalogue` names them, `run` runs them."""

@@ -1,0 +1,84 @@
+"""The catalogue of checks: a decorated function is one check; `ok`, `info`, `warn`, `fail` and `skip` make its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rocenv.model.check import Check, Finding
+
+if TYPE_CHECKING:
+    from rocenv.checks.facts import Facts
+
+Answer = Finding | list[Finding]
+Question = Callable[["Facts"], Answer]
+# One module a layer, in the order in which their findings are told; root causes stand before their consequences.
+MODULES: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A check with the function that answers it."""
+
+    check: Check
+    ask: Question
+
+
+_entries: dict[str, Entry] = {}
+
+
+def check(
+    *,
+    id: str,  # noqa: A002 (the word that people read in the catalogue)
+    layer: str,
+    severity: str,
+    title: str,
+    reads: str,
+    why: str,
+    source: str,
+    after: tuple[str, ...] = (),
+) -> Callable[[Question], Question]:
+    """Register a function as the check `id`; see rocenv.model.check.Check for the words."""
+
+    def register(ask: Question) -> Question:
+        if id in _entries:
+            msg = f"two checks are called `{id}`"
+            raise ValueError(msg)
+        _entries[id] = Entry(Check(id, layer, severity, title, reads, why, source, after), ask)
+        return ask
+
+    return register
+
+
+def catalogue() -> dict[str, Entry]:
+    """Every check by its id, in the order of MODULES."""
+    for module in MODULES:
+        import_module(module)
+    return dict(_entries)
+
+
+def ok(evidence: str) -> Finding:
+    """All is well, by this evidence."""
+    return Finding("", "", "ok", evidence)
+
+
+def info(evidence: str, cause: str | None = None) -> Finding:
+    """Nothing is wrong, and it is good to know."""
+    return Finding("", "", "info", evidence, cause)
+
+
+def warn(evidence: str, cause: str, fix: str, *, needs: str | None = None, verify: str | None = None) -> Finding:
+    """It works, or may work, and something is not as it should be."""
+    return Finding("", "", "warn", evidence, cause, fix, needs, verify)
+
+
+def fail(evidence: str, cause: str, fix: str, *, needs: str | None = None, verify: str | None = None) -> Finding:
+    """It cannot work until this is mended."""
+    return Finding("", "", "fail", evidence, cause, fix, needs, verify)
+
+
+def skip(why: str) -> Finding:
+    """It could not be told, or it does not matter here."""
+    return Finding("", "", "skip", why)
