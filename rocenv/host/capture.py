@@ -10,7 +10,7 @@ from typing import Any
 from rocenv.errors import UsageError
 from rocenv.host.files import Confined, Folder, read_bounded
 from rocenv.host.shapes import Files, Tree
-from rocenv.host.source import VARIABLES, RawDevice, Storage, is_device
+from rocenv.host.source import VARIABLES, RawDevice, Storage, is_device, printable
 from rocenv.model.host import Caller
 
 MANIFEST = "devices.yaml"
@@ -26,7 +26,7 @@ class Capture:
     def __init__(self, name: str, tree: Tree, manifest: Mapping[str, Any]) -> None:
         links = {str(link["path"]): str(link["target"]) for link in _entries(manifest, "symlinks", "path", "target")}
         faults = {str(fault["path"]): str(fault["errno"]) for fault in _entries(manifest, "faults", "path", "errno")}
-        self.name: str | None = name
+        self.name: str | None = printable(name)
         self._manifest = manifest
         self._links = links
         self._faults = {path: word for path, word in faults.items() if is_device(path)}
@@ -152,7 +152,7 @@ def _entries(manifest: Mapping[str, Any], key: str, *needed: str) -> list[Mappin
 def _whole(value: object, base: int = 10) -> int:
     """A number given as such or as text; 0 for all else."""
     if isinstance(value, int):
-        return value
+        return int(value)  # True is one, too
     try:
         return int(str(value), base)
     except ValueError:

@@ -160,4 +160,5 @@ def allocation(variables: Mapping[str, str]) -> Allocation | None:
     if giver is None and not visible:
         return None
     name, variable, told = giver or (None, "", False)
-    return Allocation(by=name, job=variables[variable] if told else None, visible=visible)
+    job = variables[variable].partition(".")[0] if told else None  # PBS adds the name of its server
+    return Allocation(by=name, job=job, visible=visible)

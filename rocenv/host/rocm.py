@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocenv.host.source import Root
+from rocenv.host.source import Root, printable
 from rocenv.model.host import RocmDefault, RocmInstall
 
 DEFAULT = "/opt/rocm"
@@ -29,7 +29,7 @@ def default(root: Root) -> RocmDefault | None:
     if end is not None and _cores(root, DEFAULT) and root.files.target(f"{DEFAULT}/core"):
         end = root.resolve(f"{DEFAULT}/core")
     version = _install(root, end).version if end is not None else None
-    return RocmDefault(path=DEFAULT, resolves_to=None if end is None else _printable(end), version=version)
+    return RocmDefault(path=DEFAULT, resolves_to=None if end is None else printable(end), version=version)
 
 
 def _is_tree(root: Root, path: str) -> bool:
@@ -48,7 +48,7 @@ def _cores(root: Root, path: str) -> list[str]:
 def _install(root: Root, path: str) -> RocmInstall:
     """A tree with its version: all of the version file, and what stands before the first dash."""
     raw = _raw(root, path)
-    return RocmInstall(path=_printable(path), version=raw.split("-", 1)[0].strip() or None if raw else None, raw=raw)
+    return RocmInstall(path=printable(path), version=raw.split("-", 1)[0].strip() or None if raw else None, raw=raw)
 
 
 def _raw(root: Root, path: str) -> str | None:
@@ -60,8 +60,3 @@ def _numbers(install: RocmInstall) -> tuple[int, ...]:
     """The version as numbers, of a leftover that of its name: 6.3.0 stands between 6.2.4 and 6.4.1."""
     text = install.version or install.path.rpartition("/")[2]
     return tuple(int(number) for number in re.findall(r"[0-9]{1,9}", text))
-
-
-def _printable(path: str) -> str:
-    """A path whose bytes may not be UTF-8, as text that can be shown."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

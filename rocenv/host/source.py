@@ -137,6 +137,11 @@ def parse_number(word: str) -> int | None:
 _NUMBERED = ("/dev/dri/card", "/dev/dri/renderD", "/dev/infiniband/uverbs")
 
 
+def printable(name: str) -> str:
+    """A name from a file system, whose bytes may not be UTF-8, as text that can be shown."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def is_device(path: str) -> bool:
     """True for the path of a device node that is looked at."""
     if path in ("/dev/kfd", "/dev/dxg", "/dev/infiniband/rdma_cm"):

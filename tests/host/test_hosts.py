@@ -15,19 +15,16 @@ Build = Callable[..., Path]
 
 
 def differences(expected: object, found: object, where: str = "") -> list[str]:
-    """What of `expected` is not so in `found`: mappings in the keys they have, a mapping of numbers in those of a list."""
+    """What of `expected` is not so in `found`: mappings in their keys, for a list a mapping of its numbers."""
     if isinstance(expected, Mapping) and isinstance(found, list):
         found = dict(enumerate(found))
         if not expected:
             return [f"{where}: {len(found)} entries"] if found else []
     if isinstance(expected, Mapping) and isinstance(found, Mapping):
-        lost = [f"{where}.{key} is missing" for key in expected if key not in found]
-        return lost + [
-            line
-            for key in expected
-            if key in found
-            for line in differences(expected[key], found[key], f"{where}.{key}")
-        ]
+        lines = [f"{where}.{key} is missing" for key in expected if key not in found]
+        for key in [key for key in expected if key in found]:
+            lines += differences(expected[key], found[key], f"{where}.{key}")
+        return lines
     if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         pairs = enumerate(zip(expected, found, strict=True))
         return [line for number, (one, other) in pairs for line in differences(one, other, f"{where}[{number}]")]

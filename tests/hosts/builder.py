@@ -107,7 +107,7 @@ class Host:
         properties = [self.gpu(gpu) for gpu in self.gpus]
         self.topology([node for nodes in properties for node in nodes])
         self.rest()
-        manifest = {
+        manifest: Description = {
             "run_as": self.told.get("run_as", {"uid": 1000, "gid": 1000, "groups": [*self.groups.values(), 1000]}),
             "devices": self.devices,
             "faults": self.faults,
@@ -254,7 +254,7 @@ class Host:
             for key in ("gfx_target_version", "domain", "unique_id", "num_xcc"):
                 del keys[key]
         keys.update(gpu.get("properties", {}))
-        vram = gpu.get("bank", gpu["vram"])
+        vram = gpu["bank"] if "bank" in gpu else gpu["vram"]
         return {
             "properties": {key: value for key, value in keys.items() if value is not None},
             "gpu_id": gpu.get("gpu_id", (int(domain, 16) << 16 | location) * 7 + 11),
