@@ -18,13 +18,14 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"smoke"}),
     frozenset({"engine"}),
     frozenset({"render", "host", "checks", "plan"}),
+    frozenset({"rules"}),
     frozenset({"profile", "report"}),
     frozenset({"catalog"}),
     frozenset({"process"}),
     frozenset({"model", "errors", "resources", "__init__"}),
 )
 # What may do no I/O at all: decisions and renderings are pure.
-PURE = ("plan", "checks", "render", "report", "model")
+PURE = ("plan", "checks", "rules", "render", "report", "model")
 IMPURE_MODULES = {"os", "io", "socket", "shutil", "tempfile", "pathlib", "sys", "time", "rocenv.process"}
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rocenv.errors import HostError
 from rocenv.model.host import DeviceNode, Gpu, Host
 from rocenv.model.plan import EngineFacts, Reason
-from rocenv.plan.absent import no_gpu
 from rocenv.plan.namespaces import Groups, maps, translated
-from rocenv.plan.nodes import KFD, closed, label, obstacle, opens, owned
 from rocenv.plan.select import Selection
+from rocenv.rules.absent import no_gpu
+from rocenv.rules.nodes import KFD, UDEV_RULE, closed, label, mend, obstacle, opens, owned
 
 VISIBLE = {"rocr": "ROCR_VISIBLE_DEVICES", "hip": "HIP_VISIBLE_DEVICES"}
 
@@ -136,16 +136,11 @@ def _nodes(gpus: Sequence[Gpu], host: Host, *, rootless: bool) -> list[DeviceNod
         )
     why = closed(kfd, host, rootless=rootless)
     if why is not None:
-        mend = f"`sudo usermod -aG {kfd.group} $USER`, then log out and in again" if kfd.group and kfd.gid else _UDEV
-        raise HostError(why, mend if kfd.refused_by == "EACCES" else "`sudo dmesg | grep -i kfd` says why")
+        raise HostError(why, mend(kfd) if kfd.refused_by == "EACCES" else "`sudo dmesg | grep -i kfd` says why")
     renders = [node for gpu in gpus if gpu.render_node and (node := host.device(gpu.render_node))]
     if not renders:
         raise no_gpu(host)
     return list(dict.fromkeys([kfd, *renders]))
-
-
-_UDEV = """`echo 'SUBSYSTEM=="kfd|drm", KERNEL=="kfd|renderD*", GROUP="render", MODE="0660"' | \
-sudo tee /etc/udev/rules.d/70-amdgpu.rules && sudo udevadm trigger`"""
 
 
 def _check_inside(nodes: Sequence[DeviceNode], who: str | None, groups: Sequence[int]) -> None:
@@ -156,7 +151,9 @@ def _check_inside(nodes: Sequence[DeviceNode], who: str | None, groups: Sequence
     gids = (*groups, int(gid or uid))
     for node in nodes:
         if not opens(node, int(uid), gids):
-            raise HostError(f"`{node.path}` ({owned(node)}) opens for no group that could be given to uid {uid}", _UDEV)
+            raise HostError(
+                f"`{node.path}` ({owned(node)}) opens for no group that could be given to uid {uid}", UDEV_RULE
+            )
 
 
 def _groups_reason(nodes: Sequence[DeviceNode], groups: Sequence[int]) -> Reason:

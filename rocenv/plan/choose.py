@@ -13,9 +13,9 @@ from rocenv.errors import ImageError, UsageError
 from rocenv.model.host import Gpu, Host
 from rocenv.model.plan import ImageChoice, Reason, Refusal
 from rocenv.model.wish import Profile
-from rocenv.plan import override
 from rocenv.plan.judge import Demand, Verdict, demand, judge
 from rocenv.plan.unserved import Unserved
+from rocenv.rules import override
 
 _AMD64 = frozenset({"x86_64", "amd64", None})
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from rocenv.errors import HostError, UsageError
 from rocenv.model.host import Gpu, Host
 from rocenv.model.plan import Reason
-from rocenv.plan.absent import no_gpu
-from rocenv.plan.nodes import label, listed, obstacle
+from rocenv.rules.absent import no_gpu
+from rocenv.rules.nodes import label, listed, mend, obstacle
 
 _INDEX = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _BDF = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/([0-9]{1,3}))?", re.IGNORECASE)
@@ -190,8 +190,8 @@ def _reason(words: str, gpus: Sequence[Gpu], visible: Sequence[Gpu], narrowed: s
 
 def _mend(gpu: Gpu, host: Host, *, rootless: bool) -> str:
     node = host.device(gpu.render_node) if gpu.render_node else None
-    if node is not None and rootless and not node.accessible and node.group and node.gid:
-        return f"`sudo usermod -aG {node.group} $USER`, then log out and in again"
+    if node is not None and rootless and not node.accessible:
+        return mend(node)
     return "`rocenv detect` shows its node and who may open it"
 
 

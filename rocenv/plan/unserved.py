@@ -10,8 +10,8 @@ from rocenv.catalog.versions import Version
 from rocenv.errors import ImageError
 from rocenv.model.host import Gpu
 from rocenv.model.wish import Profile
-from rocenv.plan import override
 from rocenv.plan.judge import Demand, Verdict
+from rocenv.rules import override
 
 _KERNELS_OWN = "use the kernel's own driver, as AMD wants for Ryzen APUs (`sudo apt-get remove amdgpu-dkms`, reboot)"
 

@@ -8,6 +8,9 @@ from rocenv.model.host import DeviceNode, Gpu, Host
 
 KFD = "/dev/kfd"
 _READ_WRITE = 0o6
+# For nodes that no group opens: in-tree drivers come without a udev rule on some systems (ROCT-Thunk-Interface#36).
+UDEV_RULE = """`echo 'SUBSYSTEM=="kfd|drm", KERNEL=="kfd|renderD*", GROUP="render", MODE="0660"' | \
+sudo tee /etc/udev/rules.d/70-amdgpu.rules && sudo udevadm control --reload && sudo udevadm trigger`"""
 
 
 def obstacle(gpu: Gpu, host: Host, *, rootless: bool) -> str | None:
@@ -55,3 +58,17 @@ def listed(gpus: Collection[Gpu], most: int = 8) -> str:
     """Several GPUs in a message, the first few by name."""
     shown = "; ".join(label(gpu) for gpu in list(gpus)[:most])
     return f"{shown}; and {len(gpus) - most} more" if len(gpus) > most else shown
+
+
+def for_groups(node: DeviceNode) -> bool:
+    """True where membership of the node's group would open it: its mode says so, and gid 0 is nobody's to join."""
+    return node.gid != 0 and (node.mode >> 3) & _READ_WRITE == _READ_WRITE
+
+
+def mend(node: DeviceNode, user: str = "$USER") -> str:
+    """What lets a user open a node that refuses by its mode: the group that owns it by name, or a udev rule."""
+    if for_groups(node) and node.group:
+        return f"`sudo usermod -aG {node.group} {user}`, then log out and in again"
+    if for_groups(node):
+        return f"`sudo groupadd -g {node.gid} render && sudo usermod -aG render {user}`, then log out and in again"
+    return UDEV_RULE
