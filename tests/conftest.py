@@ -1,4 +1,4 @@
-"""For all tests: the test bed as a fixture, engine tests one after the other, and no skips in CI."""
+"""For all tests: the test bed as a fixture, and no skips in CI."""
 
 from __future__ import annotations
 
@@ -95,15 +95,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["ROCENV_TEST_DOCKER_HOST"] = f"unix://{BED.socket}"
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in this hook too
+@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share the engine run one after the other in one process, and start first."""
+    """A test that asks for the engine is an engine test, without a word of its own."""
     for item in items:
-        if {"engine_host"} & set(getattr(item, "fixturenames", ())):
+        if "engine_host" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.engine)
-        if item.get_closest_marker("engine"):
-            item.add_marker(pytest.mark.xdist_group("engine"))
-    items.sort(key=lambda item: item.get_closest_marker("engine") is None)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
