@@ -86,16 +86,15 @@ def run_through(argv: Sequence[str], *, seconds: float) -> tuple[Completed, bool
     A second interrupt is not held back.
     """
     process = start(argv, shielded=True)
-    interrupted = False
     try:
-        process.wait(seconds)
+        process.communicate(timeout=seconds)
     except KeyboardInterrupt:
-        interrupted = True
+        return finish(process, seconds), True  # goes on reading where that was broken off
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         raise TimedOutError(argv, seconds) from None
-    return finish(process, seconds), interrupted
+    return finish(process, seconds), False
 
 
 def run(

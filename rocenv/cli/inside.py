@@ -5,24 +5,33 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from rocenv.cli import project
-from rocenv.engine import Engine
 from rocenv.errors import UsageError
-from rocenv.lifecycle import find
-from rocenv.model.proof import Environment
+
+if TYPE_CHECKING:
+    from rocenv.engine import Engine
+    from rocenv.model.proof import Environment
 
 
 def environment(engine: Engine, name: str | None) -> Environment:
     """The environment that is meant, seen from the working directory."""
-    return find.pick(engine, project.name(project.folder()), name)
+    here = project.name(project.folder())
+    engine.begin_find(here)
+    from rocenv.lifecycle.find import pick  # imported while the engine answers
+
+    return pick(engine, here, name)
 
 
 def running_environment(engine: Engine, name: str | None) -> Environment:
     """The same, if it runs."""
-    return find.running(environment(engine, name))
+    there = environment(engine, name)
+    from rocenv.lifecycle.find import running
+
+    return running(there)
 
 
 def command_words(context: typer.Context, usage: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Annotated
 
@@ -18,7 +19,11 @@ def command(
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
 ) -> None:
     """List the environments of all projects, with their GPUs, image, age and last proof."""
-    found = open_engine(engine).find()
+    program = open_engine(engine)
+    found = program.find()
+    if as_json:
+        digests = program.digests([there.id for there in found])
+        found = [replace(there, digest=digests.get(there.id)) for there in found]
     host = drift.host_of(found)
     listed = [Listed(there, proofs.recall(there.id), drift.drift(there, host)) for there in found]
     if as_json:

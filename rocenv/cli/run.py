@@ -10,7 +10,6 @@ import typer
 from rocenv import process
 from rocenv.cli import console, inside, project, wishes
 from rocenv.engine import open_engine
-from rocenv.lifecycle.up import begin, decide, once_argv, terminable
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -40,13 +39,15 @@ def command(
         "gpus": gpus, "image": image, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen, "cpu": cpu,
         "strict": strict,
     }  # fmt: skip
-    with closing(open_engine(engine)) as program, terminable(), console.pull_progress() as progress:
-        begin(program, project.name(project.folder()))
-        wished, request = wishes.read_wishes(profile, mounts=mount, ports=port, **wish)
-        plan = decide(program, wished, request)
-        for warning in plan.warnings:
-            console.warn(warning)
-        argv = once_argv(
-            program, plan, words, tell=console.say, progress=progress, interactive=True, tty=inside.on_terminal()
-        )
+    with closing(open_engine(engine)) as program:
+        program.begin(project.name(project.folder()))
+        from rocenv.lifecycle.up import decide, once_argv, terminable  # imported while the engine answers
+
+        with terminable(), console.pull_progress() as progress:
+            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish))
+            for warning in plan.warnings:
+                console.warn(warning)
+            argv = once_argv(
+                program, plan, words, tell=console.say, progress=progress, interactive=True, tty=inside.on_terminal()
+            )
     process.replace(argv)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rocenv.cli import console, project, wishes
-from rocenv.cli import plan as plan_command
-from rocenv.engine import Engine, open_engine
+from rocenv.engine import open_engine
 from rocenv.errors import ProofError
-from rocenv.lifecycle import proofs
-from rocenv.lifecycle.up import Outcome, begin, decide, terminable, up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rocenv.engine import Engine
+    from rocenv.lifecycle.up import Outcome
     from rocenv.model.plan import Plan
     from rocenv.model.proof import ProbeResult
 
@@ -56,14 +55,19 @@ def command(
         "cpu": cpu, "strict": strict,
     }  # fmt: skip
     if dry_run:
+        from rocenv.cli import plan as plan_command
+
         plan_command.command(profile, engine=engine, mount=mount, port=port, as_json=as_json, **wish)
         return 0
-    with closing(open_engine(engine)) as program, terminable():
-        begin(program, project.name(project.folder()))
-        plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish))
-        _explain(plan)
-        outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
-        results = [] if no_test else _proof(program, plan, outcome)
+    with closing(open_engine(engine)) as program:
+        program.begin(project.name(project.folder()))
+        from rocenv.lifecycle.up import decide, terminable  # imported while the engine answers
+
+        with terminable():
+            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish))
+            _explain(plan)
+            outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
+            results = [] if no_test else _proof(program, plan, outcome)
     return _closing(plan, outcome, results, tested=not no_test, as_json=as_json)
 
 
@@ -86,6 +90,8 @@ def _gpus(plan: Plan) -> str:
 
 
 def _brought_up(engine: Engine, plan: Plan, *, recreate: bool, as_json: bool) -> Outcome:
+    from rocenv.lifecycle.up import up
+
     ask = console.ask if console.can_ask() and not as_json else None
     with console.pull_progress() as progress:
         outcome = up(engine, plan, tell=console.say, ask=ask, progress=progress, recreate=recreate)
@@ -101,6 +107,8 @@ def _brought_up(engine: Engine, plan: Plan, *, recreate: bool, as_json: bool) ->
 
 def _proof(engine: Engine, plan: Plan, outcome: Outcome) -> Sequence[ProbeResult]:
     """The smoke test that the profile wishes; none where this very container has passed it and runs since."""
+    from rocenv.lifecycle import proofs
+
     there = outcome.environment
     known = proofs.recall(there.id) if outcome.action == "used" else None
     if known and known["result"] in SETTLED and known["level"] == plan.smoke_level:
@@ -145,6 +153,7 @@ def _named(plan: Plan) -> str:
 
 
 def _answer(plan: Plan, outcome: Outcome, results: Sequence[ProbeResult], *, failed: bool) -> dict[str, Any]:
+    from rocenv.lifecycle import proofs
     from rocenv.render.argv import run_argv
     from rocenv.report.environments import environment_json
     from rocenv.report.plan import plan_json

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rocenv.cli import project
 from rocenv.errors import UsageError
-from rocenv.model.wish import Profile
-from rocenv.plan.make import Request
+
+if TYPE_CHECKING:  # what these bring along is imported while the engine is already being asked
+    from rocenv.model.wish import Profile
+    from rocenv.plan import Request
 
 ProfileName = Annotated[
     str | None,
@@ -69,6 +71,7 @@ def read_wishes(
     strict: bool = False,
 ) -> tuple[Profile, Request]:
     """The profile with all layers and flags in it, and what the command line adds. Raises UsageError."""
+    from rocenv.plan import Request
     from rocenv.profile import load_profile
 
     if name is not None and not _NAME.fullmatch(name):

@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocenv import process
-from rocenv.engine import listing, where
-from rocenv.engine.listing import ImageFacts
-from rocenv.errors import EngineError, ImageError, RocenvError
-from rocenv.model.plan import EngineFacts, Plan
-from rocenv.model.proof import Environment
+from rocenv.engine import where
+from rocenv.engine.client import WORK, Client
+from rocenv.errors import EngineError, ImageError
 
 if TYPE_CHECKING:
-    import subprocess
-
+    from rocenv.engine.images import ImageFacts
     from rocenv.engine.pull import PullEvent
+    from rocenv.model.plan import EngineFacts, Plan
+    from rocenv.model.proof import Environment
 
-ANSWER = 30.0  # seconds within which an engine answers a question
-WORK = 120.0  # seconds within which it has started or removed a container, on a slow disk
 # Docker's own, Ctrl-P Ctrl-Q, hold back the Ctrl-P that calls up a shell's last command; nobody types these.
 DETACH_KEYS = "ctrl-^,ctrl-^"
 
@@ -47,30 +44,21 @@ def open_engine(kind: str | None) -> Engine:
     )
 
 
-class Engine:
-    """One container engine. Questions that are sure to be asked can be started `ahead` and run beside Python."""
-
-    def __init__(self, kind: str, program: str) -> None:
-        self.kind = kind
-        self.program = program
-        self._ahead: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
-
-    def close(self) -> None:
-        """End the questions that were begun and that nobody asked after all; the engine can be used again."""
-        while self._ahead:
-            child = self._ahead.popitem()[1]
-            child.kill()
-            child.communicate()
+class Engine(Client):
+    """One container engine: what it is asked, and what it is told to do."""
 
     # Questions
 
-    def ahead(self, *questions: Sequence[str]) -> None:
-        """Start questions (`facts_question`, `find_question` …) now; whoever asks one of them gets that answer."""
-        for question in questions:
-            if tuple(question) not in self._ahead:
-                self._ahead[tuple(question)] = self._start(question)
+    def begin(self, project: str) -> None:
+        """Start what `up` will ask anyway, so that the engine answers while Python reads the profile and the host."""
+        self._begin(self._facts_question(), self._volumes_question())
+        self.begin_find(project)
 
-    def facts_question(self) -> list[str]:
+    def begin_find(self, project: str) -> None:
+        """Start asking for a project's containers: `find` has the answer sooner."""
+        self._begin(self._find_question(project))
+
+    def _facts_question(self) -> list[str]:
         """What `facts` asks."""
         return ["info", "--format", "json" if self.kind == "podman" else "{{json .}}"]
 
@@ -80,7 +68,7 @@ class Engine:
 
         from rocenv.engine import facts
 
-        answer = self._answer(self.facts_question())
+        answer = self._answer(self._facts_question())
         try:
             if self.kind == "podman":
                 return facts.podman_facts(answer.stdout, answer.stderr)
@@ -91,37 +79,61 @@ class Engine:
             found = replace(found, client_version=self._ask(["version", "--format", "{{.Client.Version}}"]).strip())
         return replace(found, gid_map=where.rootless_gid_map()) if found.rootless else found
 
-    def find_question(self, project: str | None = None, name: str | None = None) -> list[str]:
+    def _find_question(self, project: str | None = None, name: str | None = None) -> list[str]:
         """What `find` asks."""
-        form = "json" if self.kind == "podman" else listing.DOCKER_FORMAT
+        from rocenv.engine.listing import DOCKER_FORMAT
+
+        form = "json" if self.kind == "podman" else DOCKER_FORMAT
         wanted = [f"--filter=label=rocenv.project={project}"] if project else []
         wanted += [f"--filter=label=rocenv.name={name}"] if name else []
         return ["ps", "--all", "--no-trunc", "--filter=label=rocenv.version", *wanted, "--format", form]
 
     def find(self, *, project: str | None = None, name: str | None = None) -> list[Environment]:
         """The containers that rocenv made, in any state, by their labels; newest first."""
-        text = self._ask(self.find_question(project, name))
+        from rocenv.engine import listing
+
+        text = self._ask(self._find_question(project, name))
         return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
+
+    def begin_image(self, reference: str) -> None:
+        """Start asking for an image: `image` has the answer sooner."""
+        self._begin(self._image_question(reference))
+
+    def _image_question(self, reference: str) -> list[str]:
+        return ["image", "inspect", reference]
 
     def image(self, reference: str) -> ImageFacts | None:
         """The image of that reference on this engine, or None where it is not here."""
-        answer = self._answer(["image", "inspect", reference])
+        answer = self._answer(self._image_question(reference))
         if answer.status == 0:
-            return listing.image_facts(reference, answer.stdout)
+            from rocenv.engine.images import image_facts
+
+            return image_facts(reference, answer.stdout)
         if "no such image" in answer.stderr.lower() and "invalid reference" not in answer.stderr:
             return None
         if "image not known" in answer.stderr:
             return None
         raise self._error(answer.stderr, reference)
 
-    def volumes_question(self, owner: int | None = None) -> list[str]:
+    def _volumes_question(self, owner: int | None = None) -> list[str]:
         """What `volumes` asks."""
         label = "rocenv.version" if owner is None else f"rocenv.owner={owner}"
         return ["volume", "ls", f"--filter=label={label}", "--format", "{{.Name}}"]
 
+    def digests(self, containers: Sequence[str]) -> dict[str, str]:
+        """The registry digests of the images that these containers (whole ids) were made from, where they have one."""
+        from rocenv.engine.images import image_digests
+
+        if not containers:
+            return {}
+        # A container or an image may be gone by now: what there is of the others is answered all the same.
+        rows = self._answer(["inspect", "--format", "{{.Id}} {{.Image}} {{.Config.Image}}", *containers]).stdout
+        made = {there: (image, reference) for there, image, reference in map(str.split, rows.splitlines())}
+        return image_digests(made, self._answer(["image", "inspect", *{image for image, _ in made.values()}]).stdout)
+
     def volumes(self, owner: int | None = None) -> set[str]:
         """The names of rocenv's own volumes, all of them or one user's."""
-        return set(self._ask(self.volumes_question(owner)).split())
+        return set(self._ask(self._volumes_question(owner)).split())
 
     def mounted(self, containers: Sequence[str]) -> list[str]:
         """The names of the volumes that these containers have mounted, each once."""
@@ -170,13 +182,15 @@ class Engine:
         return disk.f_bavail * disk.f_frsize
 
     def start(self, plan: Plan) -> str:
-        """Create and start the plan's container, exactly as `rocenv plan` shows it; its id.
+        """Create and start the plan's container, exactly as `rocenv plan` shows it; its id. The image must be here.
 
         An interrupt waits until the engine is done, then removes what it made; so does a failure to start.
         """
         from rocenv.render.argv import run_argv
 
-        done, interrupted = self._through(run_argv(plan))
+        argv = run_argv(plan)
+        argv.insert(2, "--pull=never")  # a pull is `pull`'s: with its size known before, and its progress shown
+        done, interrupted = self._through(argv)
         made = done.stdout.split()
         if interrupted or done.status != 0:
             if made:
@@ -254,50 +268,3 @@ class Engine:
     def logs_argv(self, container: str, *, follow: bool) -> list[str]:
         """The command line that shows what a container printed."""
         return [self.program, "logs", *(["--follow"] if follow else []), container]
-
-    # How
-
-    def _start(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
-        return process.start([self.program, *arguments])
-
-    def _answer(self, arguments: Sequence[str], seconds: float = ANSWER) -> process.Completed:
-        """What the engine answers, also where it fails."""
-        child = self._ahead.pop(tuple(arguments), None) or self._start(arguments)
-        try:
-            return process.finish(child, seconds)
-        except process.TimedOutError as error:
-            raise self._silent(error) from None
-
-    def _through(self, argv: Sequence[str]) -> tuple[process.Completed, bool]:
-        """Let the engine come to its end, whatever happens here; the second value: an interrupt came meanwhile."""
-        try:
-            return process.run_through(argv, seconds=WORK)
-        except process.TimedOutError as error:
-            raise self._silent(error) from None
-
-    def _silent(self, error: process.TimedOutError) -> EngineError:
-        return EngineError(
-            f"the engine did not answer `{self.program}` within {error.seconds:g} s",
-            f"`{self.program} info` shows whether its daemon still answers",
-        )
-
-    def _ask(self, arguments: Sequence[str]) -> str:
-        """The engine's answer on stdout; raises its error."""
-        answer = self._answer(arguments)
-        if answer.status != 0:
-            raise self._error(answer.stderr)
-        return answer.stdout
-
-    def _do(self, arguments: Sequence[str]) -> None:
-        answer = self._answer(arguments, WORK)
-        if answer.status != 0:
-            raise self._error(answer.stderr)
-
-    def _error(self, said: str, image: str | None = None) -> RocenvError:
-        from rocenv.engine.words import explain, no_daemon
-
-        if "Cannot connect to the Docker daemon" in said:
-            endpoint = where.docker_endpoint()
-            exists = Path(endpoint.removeprefix("unix://")).exists()
-            return no_daemon(endpoint, exists=exists, chosen=endpoint != where.DEFAULT_ENDPOINT)
-        return explain(said, engine=self.kind, image=image)

@@ -1,4 +1,4 @@
-"""An engine's lists of containers and images, read into rocenv's nouns. Pure functions on their texts.
+"""An engine's lists of containers, read into rocenv's nouns. Pure functions on their texts.
 
 Docker's own JSON of `docker ps` joins the labels by commas, which no reader can take apart again; so each label is
 asked for by name in a template of JSON strings. Podman knows no such template, and writes labels as a mapping.
@@ -7,12 +7,11 @@ asked for by name in a template of JSON strings. Podman knows no such template, 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from typing import Any
+import time
+from typing import TYPE_CHECKING
 
-from rocenv.model.proof import Environment
+if TYPE_CHECKING:
+    from rocenv.model.proof import Environment
 
 LABELS = (
     "rocenv.version",
@@ -23,28 +22,12 @@ LABELS = (
     "rocenv.gpus",
     "rocenv.owner",
     "rocenv.once",
-    "rocenv.digest",
     "rocenv.decided",
     "rocenv.nodes",
     "rocenv.stand-in",  # of the image, which hands its labels down
 )
 _COLUMNS = (".ID", ".Names", ".State", ".Image", ".CreatedAt", *(f'(.Label "{label}")' for label in LABELS))
 DOCKER_FORMAT = "[" + ",".join(f"{{{{json {column}}}}}" for column in _COLUMNS) + "]"
-
-
-@dataclass(frozen=True, slots=True)
-class ImageFacts:
-    """A local image; `digest` is its registry's, None where it came from no registry. Sizes are bytes."""
-
-    id: str
-    reference: str
-    digest: str | None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    user: str | None = None
-    env: tuple[str, ...] = ()
-    entrypoint: tuple[str, ...] = ()
-    size: int | None = None
-    machine: str | None = None
 
 
 def docker_environments(text: str) -> list[Environment]:
@@ -73,32 +56,11 @@ def podman_environments(text: str) -> list[Environment]:
             name=str((row.get("Names") or [""])[0]),
             state=str(row.get("State")),
             image=str(row.get("Image")),
-            created=datetime.fromtimestamp(row["Created"], timezone.utc).isoformat(),
+            created=time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(row["Created"])),
             labels={str(key): str(value) for key, value in (row.get("Labels") or {}).items()},
         )
         for row in json.loads(text or "[]")
     ]
-
-
-def image_facts(reference: str, text: str) -> ImageFacts | None:
-    """The image in the answer to `image inspect REFERENCE`, or None where the list is empty."""
-    found: list[dict[str, Any]] = json.loads(text or "[]")
-    if not found:
-        return None
-    image = found[0]
-    config = image.get("Config") or {}
-    size = image.get("Size")
-    return ImageFacts(
-        id=str(image.get("Id")),
-        reference=reference,
-        digest=_digest(reference, image.get("RepoDigests") or ()),
-        labels={str(key): str(value) for key, value in (config.get("Labels") or {}).items()},
-        user=config.get("User") or None,
-        env=tuple(map(str, config.get("Env") or ())),
-        entrypoint=tuple(map(str, config.get("Entrypoint") or ())),
-        size=size if isinstance(size, int) else None,
-        machine=image.get("Architecture"),
-    )
 
 
 def _iso(created: str) -> str:
@@ -110,6 +72,8 @@ def _iso(created: str) -> str:
 def _environment(
     *, identity: str, name: str, state: str, image: str, created: str, labels: dict[str, str]
 ) -> Environment:
+    from rocenv.model.proof import Environment  # imported once the engine has been asked, while it answers
+
     return Environment(
         container=name.removeprefix("/"),
         id=identity,
@@ -118,21 +82,10 @@ def _environment(
         profile=labels.get("rocenv.profile", ""),
         state=state.lower(),
         reference=image,
-        digest=labels.get("rocenv.digest"),
+        digest=None,
         plan=labels.get("rocenv.plan", ""),
         gpus=labels.get("rocenv.gpus", ""),
         owner=labels.get("rocenv.owner"),
         created=created,
         labels=labels,
     )
-
-
-def _digest(reference: str, digests: Any) -> str | None:
-    """The registry's digest of `reference`: that of its own repository, or the only one there is."""
-    repository = reference.partition("@")[0]
-    head, _, tail = repository.rpartition(":")
-    if head and "/" not in tail:
-        repository = head
-    pairs = [str(entry).partition("@")[::2] for entry in digests]
-    own = [digest for name, digest in pairs if name == repository or name.endswith("/" + repository)]
-    return own[0] if own else pairs[0][1] if pairs else None

@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rocenv.engine import Engine, ImageFacts
+from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.decided import changes, labelled, moved
-from rocenv.lifecycle.volumes import prepare
-from rocenv.model.plan import Plan
+from rocenv.lifecycle.fetch import fetch
+from rocenv.lifecycle.volumes import prepare, unready
 from rocenv.model.proof import Environment
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from rocenv.engine.pull import PullEvent
+    from rocenv.model.plan import Plan
     from rocenv.model.wish import Profile
     from rocenv.plan import Request
 
@@ -27,19 +28,13 @@ Tell = Callable[[str], None]
 Ask = Callable[[str], bool]
 Progress = Callable[["PullEvent"], None]
 ATTEMPTS = 3  # another `up` of the same name may win, and its environment be removed, between two looks
-FETCHED_TO_DISK = 3  # an image takes about this much of what is fetched: unpacked, and the fetched layers meanwhile
 RUNNING = "running"
-
-
-def begin(engine: Engine, project: str) -> None:
-    """Start asking the engine what `decide` and `up` will need, while Python reads the profile and the host."""
-    engine.ahead(engine.facts_question(), engine.find_question(project))
 
 
 def decide(engine: Engine, wished: Profile, request: Request) -> Plan:
     """The plan for this machine and this engine. Raises whatever makes that impossible, with the way out.
 
-    The engine's answers are awaited only after the host has been read: see `begin`.
+    The engine's answers are awaited only after the host has been read: see `Engine.begin`.
     """
     from rocenv.engine.facts import other_kernel
     from rocenv.host import read_host
@@ -104,7 +99,8 @@ def once_argv(
 
     name = f"{plan.name}-run-{secrets.token_hex(4)}"
     plan = replace(plan, name=name, labels={**plan.labels, "rocenv.name": name, "rocenv.once": "1"})
-    prepare(engine, plan, _image(engine, plan, tell=tell, progress=progress), tell)
+    fetch(engine, plan, tell=tell, progress=progress)
+    prepare(engine, plan, unready(engine, plan), tell)
     return run_argv(plan, detach=False, remove=True, interactive=interactive, tty=tty, command=command)
 
 
@@ -187,18 +183,15 @@ def _start(engine: Engine, there: Environment, tell: Tell) -> bool:
 
 def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> Environment | None:
     """Make and start the plan's container; None where another `up` made one of that name meanwhile."""
-    if any(mount.kind == "volume" for mount in plan.mounts):
-        engine.ahead(engine.volumes_question())
-    image = _image(engine, plan, tell=tell, progress=progress)
-    prepare(engine, plan, image, tell)
-    if image.digest:
-        plan = replace(plan, labels={**plan.labels, "rocenv.digest": image.digest})
+    reference = plan.image.reference
+    engine.begin_image(reference)
     try:
-        identity = engine.start(plan)
+        identity = _started(engine, plan, tell=tell, progress=progress)
     except EngineError:
         if _there(engine, plan):
             return None
         raise
+    image = engine.image(reference)
     return Environment(
         container=plan.container,
         id=identity,
@@ -206,46 +199,31 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
         project=plan.project,
         profile=plan.profile,
         state=RUNNING,
-        reference=plan.image.reference,
-        digest=image.digest,
+        reference=reference,
+        digest=image.digest if image else None,
         plan=plan.labels.get("rocenv.plan", ""),
         gpus=plan.labels.get("rocenv.gpus", ""),
         owner=plan.labels.get("rocenv.owner"),
         created=None,
-        labels={**image.labels, **plan.labels},
+        labels={**(image.labels if image else {}), **plan.labels},
     )
 
 
+def _started(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> str:
+    """The id of the container, started in the belief that its image is there: where it is not, the engine says so."""
+    new = unready(engine, plan)
+    if new:
+        fetch(engine, plan, tell=tell, progress=progress)
+        prepare(engine, plan, new, tell)
+    try:
+        return engine.start(plan)
+    except ImageError:
+        if engine.image(plan.image.reference) is not None:
+            raise
+    fetch(engine, plan, tell=tell, progress=progress)
+    return engine.start(plan)
+
+
 def _there(engine: Engine, plan: Plan) -> list[Environment]:
-    """The environment of the plan's name, if there is one. The whole project is asked for, as `begin` did."""
+    """The environment of the plan's name, if there is one. The whole project is asked for, as `Engine.begin` did."""
     return [there for there in engine.find(project=plan.project) if there.name == plan.name]
-
-
-def _image(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> ImageFacts:
-    """The plan's image as the engine holds it, pulled first where it is not there."""
-    reference = plan.image.reference
-    found = engine.image(reference)
-    if found is None:
-        _must_fit(engine, plan, tell)
-        engine.pull(reference, progress)
-        found = engine.image(reference)
-    if found is None:
-        raise ImageError(f"the engine pulled `{reference}`, and does not have it", "pull it by hand, then try again")
-    return found
-
-
-def _must_fit(engine: Engine, plan: Plan, tell: Tell) -> None:
-    """Say how much will be pulled, and refuse before the pull what cannot fit on the engine's disk."""
-    from rocenv.report.text import size
-
-    fetched = engine.size(plan.image.reference, plan.engine)
-    unpacked = plan.image.size_bytes
-    needed = (fetched or 0) + unpacked if unpacked else (fetched or 0) * FETCHED_TO_DISK
-    free = engine.room(plan.engine)
-    told = f" ({size(fetched)} to fetch)" if fetched else ""
-    tell(f"pulling {plan.image.reference}{told}")
-    if free is not None and needed > free:
-        raise EngineError(
-            f"`{plan.image.reference}` needs about {size(needed)}, and {plan.engine.data_root} has {size(free)} left",
-            "`docker system prune` frees what nobody uses, `docker system df` shows what there is",
-        )

@@ -6,52 +6,53 @@ behind it stands beside it: whoever finds that marker after a crash does the wor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from rocenv.engine import Engine, ImageFacts
+from rocenv.engine import Engine
 from rocenv.errors import RocenvError
-from rocenv.model.plan import Plan
+
+if TYPE_CHECKING:
+    from rocenv.model.plan import Plan
 
 MARK = ".new"
+_LABELS = ("rocenv.version", "rocenv.owner")
 
 
-def prepare(engine: Engine, plan: Plan, image: ImageFacts, tell: Callable[[str], None]) -> None:
-    """Make the plan's named volumes that are not there, writable for the container's user."""
+def unready(engine: Engine, plan: Plan) -> Mapping[str, str]:
+    """The plan's named volumes that are not there or not handed over yet, each with its place inside."""
     wanted = {mount.source: mount.target for mount in plan.mounts if mount.kind == "volume"}
-    if not wanted:
+    there = engine.volumes() if wanted else set()
+    return {name: target for name, target in wanted.items() if name not in there or name + MARK in there}
+
+
+def prepare(engine: Engine, plan: Plan, volumes: Mapping[str, str], tell: Callable[[str], None]) -> None:
+    """Make these volumes, writable for the container's user. The plan's image is there already."""
+    if not volumes:
         return
-    there = engine.volumes()
-    unready = {name: target for name, target in wanted.items() if name not in there or name + MARK in there}
-    if not unready:
-        return
-    owner = {key: plan.labels[key] for key in ("rocenv.version", "rocenv.owner") if key in plan.labels}
-    for name in unready:
-        engine.make_volume(name + MARK, owner)
-        engine.make_volume(name, owner)
-    tell(f"made {len(unready)} cache volume{'s' if len(unready) > 1 else ''}: {', '.join(unready)}")
-    _hand_over(engine, plan, image, unready, tell)
-    for name in unready:
+    labels = {key: plan.labels[key] for key in _LABELS if key in plan.labels}
+    for name in volumes:
+        engine.make_volume(name + MARK, labels)
+        engine.make_volume(name, labels)
+    tell(f"made {len(volumes)} cache volume{'s' if len(volumes) > 1 else ''}: {', '.join(volumes)}")
+    _hand_over(engine, plan, volumes, tell)
+    for name in volumes:
         engine.remove_volume(name + MARK)
 
 
-def _hand_over(
-    engine: Engine, plan: Plan, image: ImageFacts, volumes: dict[str, str], tell: Callable[[str], None]
-) -> None:
+def _hand_over(engine: Engine, plan: Plan, volumes: Mapping[str, str], tell: Callable[[str], None]) -> None:
     """Give volumes to the container's user, by `chown` in a short-lived container of the same image.
 
     They are mounted where they will be: what the image holds at that place is copied in first, and handed over too.
     """
-    user = plan.user or image.user or "0"
+    user = plan.user or "0"
     if user.partition(":")[0] in ("0", "root"):
         return
-    mounts = [f"--mount=type=volume,source={name},target={target}" for name, target in volumes.items()]
-    labels = [
-        f"--label={key}={value}" for key, value in plan.labels.items() if key in ("rocenv.version", "rocenv.owner")
-    ]
-    quiet = ["--network=none", "--user=0", "--label=rocenv.once=1", "--entrypoint=chown"]
+    words = ["--network=none", "--user=0", "--entrypoint=chown", "--label=rocenv.once=1"]
+    words += [f"--label={key}={plan.labels[key]}" for key in (*_LABELS, "rocenv.project") if key in plan.labels]
+    words += [f"--mount=type=volume,source={name},target={target}" for name, target in volumes.items()]
+    image = plan.image.reference
     try:
-        engine.once(
-            [*quiet, *labels, *mounts, plan.image.reference, "-R", user, *volumes.values()], plan.image.reference
-        )
+        engine.once([*words, image, "-R", user, *volumes.values()], image)
     except RocenvError as error:
         tell(f"the caches may be read-only for user {user}: {error.message}")

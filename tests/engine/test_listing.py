@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from rocenv.engine.listing import DOCKER_FORMAT, LABELS, docker_environments, image_facts, podman_environments
+from rocenv.engine.images import image_digests, image_facts
+from rocenv.engine.listing import DOCKER_FORMAT, LABELS, docker_environments, podman_environments
 
 GPUS = '[{"index":0,"bdf":"0000:05:00.0"},{"index":1,"bdf":"0000:26:00.0"}]'
 
@@ -18,17 +19,17 @@ def row(**labels: str) -> str:
 
 def test_a_container_of_dockers() -> None:
     [there] = docker_environments(
-        row(project="demo", name="pytorch", profile="pytorch", plan="abc", gpus=GPUS, owner="1000", digest="sha256:1")
+        row(project="demo", name="pytorch", profile="pytorch", plan="abc", gpus=GPUS, owner="1000")
     )
     assert (there.container, there.id, there.state) == ("rocenv-demo-pytorch", "ef89ad2f", "running")
     assert (there.project, there.name, there.profile, there.plan) == ("demo", "pytorch", "pytorch", "abc")
-    assert (there.gpus, there.owner, there.digest) == (GPUS, "1000", "sha256:1")
+    assert (there.gpus, there.owner) == (GPUS, "1000")
     assert there.created == "2026-12-01T10:28:59+01:00"
 
 
 def test_a_label_that_is_not_there_is_none() -> None:
     [there] = docker_environments(row(name="x"))
-    assert (there.owner, there.digest) == (None, None)
+    assert there.owner is None
     assert there.labels == {"rocenv.name": "x"}
 
 
@@ -106,6 +107,16 @@ def test_an_image_from_no_registry_has_no_digest() -> None:
     )
     assert image is not None
     assert (image.digest, dict(image.labels), image.env) == (None, {}, ())
+
+
+def test_digests_of_containers_are_those_of_the_images_they_were_made_from() -> None:
+    text = json.dumps([{"Id": "sha256:b4c1", "RepoDigests": IMAGE["RepoDigests"]}, {"Id": "sha256:local"}])
+    made = {
+        "c1": ("sha256:b4c1", "rocm/pytorch:x"),
+        "c2": ("sha256:local", "local:1"),
+        "c3": ("sha256:gone", "rocm/pytorch:y"),
+    }
+    assert image_digests(made, text) == {"c1": "sha256:good"}
 
 
 def test_no_image() -> None:

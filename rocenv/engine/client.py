@@ -1,0 +1,85 @@
+"""An engine's own command-line client: asked one question after the other, or several ahead, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocenv import process
+from rocenv.engine import where
+from rocenv.errors import EngineError
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from rocenv.errors import RocenvError
+
+ANSWER = 30.0  # seconds within which an engine answers a question
+WORK = 120.0  # seconds within which it has started or removed a container, on a slow disk
+
+
+class Client:
+    """Runs the engine's client. A question that is begun runs beside Python until somebody asks it."""
+
+    def __init__(self, kind: str, program: str) -> None:
+        self.kind = kind
+        self.program = program
+        self._begun: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
+
+    def close(self) -> None:
+        """End what was begun and is not needed after all; the client can be used again."""
+        while self._begun:
+            child = self._begun.popitem()[1]
+            child.kill()
+            child.communicate()
+
+    def _begin(self, *questions: Sequence[str]) -> None:
+        for question in map(tuple, questions):
+            if question not in self._begun:
+                self._begun[question] = self._start(question)
+
+    def _start(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        return process.start([self.program, *arguments])
+
+    def _answer(self, arguments: Sequence[str], seconds: float = ANSWER) -> process.Completed:
+        """What the engine answers, also where it fails."""
+        child = self._begun.pop(tuple(arguments), None) or self._start(arguments)
+        try:
+            return process.finish(child, seconds)
+        except process.TimedOutError as error:
+            raise self._silent(error) from None
+
+    def _through(self, argv: Sequence[str]) -> tuple[process.Completed, bool]:
+        """Let the engine come to its end, whatever happens here; the second value: an interrupt came meanwhile."""
+        try:
+            return process.run_through(argv, seconds=WORK)
+        except process.TimedOutError as error:
+            raise self._silent(error) from None
+
+    def _silent(self, error: process.TimedOutError) -> EngineError:
+        return EngineError(
+            f"the engine did not answer `{self.program}` within {error.seconds:g} s",
+            f"`{self.program} info` shows whether its daemon still answers",
+        )
+
+    def _ask(self, arguments: Sequence[str]) -> str:
+        """The engine's answer on stdout; raises its error."""
+        answer = self._answer(arguments)
+        if answer.status != 0:
+            raise self._error(answer.stderr)
+        return answer.stdout
+
+    def _do(self, arguments: Sequence[str]) -> None:
+        answer = self._answer(arguments, WORK)
+        if answer.status != 0:
+            raise self._error(answer.stderr)
+
+    def _error(self, said: str, image: str | None = None) -> RocenvError:
+        from rocenv.engine.words import explain, no_daemon
+
+        if "Cannot connect to the Docker daemon" in said:
+            endpoint = where.docker_endpoint()
+            exists = Path(endpoint.removeprefix("unix://")).exists()
+            return no_daemon(endpoint, exists=exists, chosen=endpoint != where.DEFAULT_ENDPOINT)
+        return explain(said, engine=self.kind, image=image)

@@ -1,0 +1,42 @@
+"""The image of a plan, brought onto the engine where it is not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rocenv.engine import Engine
+from rocenv.errors import EngineError, ImageError
+
+if TYPE_CHECKING:
+    from rocenv.engine.pull import PullEvent
+    from rocenv.model.plan import Plan
+
+DISK_OF_FETCHED = 3  # an image takes about this much of what is fetched: unpacked, and the fetched layers meanwhile
+
+
+def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: Callable[[PullEvent], None]) -> None:
+    """Pull the plan's image unless it is there. Raises EngineError, before the pull, for one that cannot fit."""
+    reference = plan.image.reference
+    if engine.image(reference) is not None:
+        return
+    _must_fit(engine, plan, tell)
+    engine.pull(reference, progress)
+    if engine.image(reference) is None:
+        raise ImageError(f"the engine pulled `{reference}`, and does not have it", "pull it by hand, then try again")
+
+
+def _must_fit(engine: Engine, plan: Plan, tell: Callable[[str], None]) -> None:
+    """Say how much will be pulled, and refuse what is larger than the engine's disk has room for."""
+    from rocenv.report.text import size
+
+    fetched = engine.size(plan.image.reference, plan.engine) or 0
+    unpacked = plan.image.size_bytes
+    needed = fetched + unpacked if unpacked else fetched * DISK_OF_FETCHED
+    free = engine.room(plan.engine)
+    tell(f"pulling {plan.image.reference}{f' ({size(fetched)} to fetch)' if fetched else ''}")
+    if free is not None and needed > free:
+        raise EngineError(
+            f"`{plan.image.reference}` needs about {size(needed)}, and {plan.engine.data_root} has {size(free)} left",
+            "`docker system prune` frees what nobody uses, `docker system df` shows what there is",
+        )
