@@ -52,10 +52,16 @@ def test_the_newest_production_release_that_fits_wins(gfx: str, driver: Driver, 
         (ImageWish("rocm/pytorch", python="3.13"), "rocm10.0_ubuntu24.04_py3.13_pytorch_release_2.13.0"),
         (ImageWish("rocm/pytorch", ubuntu="26.04"), "rocm10.1.0_ubuntu26.04_py3.14_pytorch_release_2.14.0"),
         (ImageWish("rocm/pytorch", ubuntu="22.04"), "rocm7.2_ubuntu22.04_py3.10_pytorch_release_2.9.1"),
-        (ImageWish("rocm/pytorch", framework={"pytorch": "2.11"}), "rocm7.14.1_ubuntu24.04_py3.12_pytorch_release_2.11.0"),
-        (ImageWish("rocm/pytorch", framework={"pytorch": ">=2.9,<2.10"}), "rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.9.1"),
+        (
+            ImageWish("rocm/pytorch", framework={"pytorch": "2.11"}),
+            "rocm7.14.1_ubuntu24.04_py3.12_pytorch_release_2.11.0",
+        ),
+        (
+            ImageWish("rocm/pytorch", framework={"pytorch": ">=2.9,<2.10"}),
+            "rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.9.1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_constraints_of_the_profile_hold(wish: ImageWish, expected: str) -> None:
     assert plan(host([gpu(0)]), image=wish).image.reference == PYTORCH + expected
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from plan.made import (
@@ -69,7 +70,7 @@ def test_a_node_of_gid_zero_that_nobody_else_may_open_is_an_error_with_the_udev_
     assert plan(where, user="root").devices  # root inside opens it by its capability
 
 
-# Rule 2: only the chosen render nodes and kfd; no privilege beyond need; what is loosened is named, and --strict refuses.
+# Rule 2: only the chosen render nodes and kfd; no privilege beyond need; loosening is named, and --strict refuses it.
 
 
 def test_only_kfd_and_the_chosen_render_nodes_are_passed() -> None:
@@ -214,7 +215,7 @@ def test_after_a_reboot_the_nodes_follow_the_bdf_and_the_plan_stays_the_same() -
         {"env": {"TOKEN": "$TOKEN"}},
     ],
 )  # fmt: skip
-def test_what_the_user_asks_changes_the_plan_s_hash(wish: dict[str, object]) -> None:
+def test_what_the_user_asks_changes_the_plan_s_hash(wish: dict[str, Any]) -> None:
     assert digest(plan(TWO)) != digest(plan(TWO, **wish))
 
 

@@ -47,8 +47,10 @@ def test_one_gpu_of_two_with_everything_that_a_profile_may_add() -> None:
         "--device=/dev/kfd", "--device=/dev/dri/renderD129", "--group-add=109", "--user=0:0",
         "--security-opt=no-new-privileges", "--cap-add=SYS_PTRACE", "--ipc=private", "--shm-size=512m",
         "--env=NCCL_DEBUG=INFO", "--env=HF_TOKEN",
-        "--mount=type=bind,source=/home/u/demo,target=/workspace", "--mount=type=bind,source=/data,target=/data,readonly",
-        "--publish=127.0.0.1:8000:8000", "--workdir=/workspace", "--entrypoint=sleep", "ghcr.io/example/own:1", "infinity",
+        "--mount=type=bind,source=/home/u/demo,target=/workspace",
+        "--mount=type=bind,source=/data,target=/data,readonly",
+        "--publish=127.0.0.1:8000:8000", "--workdir=/workspace", "--entrypoint=sleep",
+        "ghcr.io/example/own:1", "infinity",
     ]  # fmt: skip
     assert "--mount=type=volume,source=weights,target=/weights" in run_argv(made)
 
