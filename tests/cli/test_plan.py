@@ -148,10 +148,16 @@ def test_refused_images_are_folded_and_unfolded(run: Run, host: Callable[[str], 
 def test_with_a_capture_the_engine_is_assumed_and_that_is_said(
     run: Run, host: Callable[[str], str], words: tuple[str, ...], engine: str, rootless: bool
 ) -> None:
-    found = answer(run, "pytorch", "--host", host("rx7900xtx"), *words)
+    found = answer(run, "pytorch", "--host", host("rx9070xt-igpu"), *words)
     assert (found["engine"], found["rootless"], found["engine_assumed"]) == (engine, rootless, True)
     assert [one for one in found["reasons"] if one["choice"] == "engine" and "assumed" in one["why"]]
     assert found["keep_groups"] is rootless
+
+
+def test_a_rootless_engine_needs_the_caller_in_the_group(run: Run, host: Callable[[str], str]) -> None:
+    status, _, err = run("pytorch", "--host", host("rx7900xtx"), "--engine", "podman", "--rootless")
+    assert status == 3
+    assert "`sudo usermod -aG render $USER`" in err
 
 
 def test_wishes_reach_the_plan(run: Run, host: Callable[[str], str]) -> None:
