@@ -136,13 +136,13 @@ class Engine(Client):
         return set(self._ask(self._volumes_question(owner)).split())
 
     def mounted(self, containers: Sequence[str]) -> list[str]:
-        """The names of the volumes that these containers have mounted, each once."""
+        """The names of the volumes that these containers have mounted, each once; one that is gone has none."""
         import json
 
         if not containers:
             return []
-        text = self._ask(["inspect", "--format", "{{json .Mounts}}", *containers])
-        mounts = [mount for line in text.splitlines() for mount in json.loads(line) or ()]
+        rows = self._answer(["inspect", "--format", "{{json .Mounts}}", *containers]).stdout.splitlines()
+        mounts = [mount for row in rows for mount in json.loads(row) or ()]
         return list(dict.fromkeys(str(mount["Name"]) for mount in mounts if mount.get("Type") == "volume"))
 
     # Effects

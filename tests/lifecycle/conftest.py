@@ -47,9 +47,9 @@ class Life:
         )  # fmt: skip
         return replace(base, **changed)
 
-    def cached(self, **changed: Any) -> Plan:
-        """A plan with two cache volumes of this project's own."""
-        mounts = tuple(Mount("volume", f"rocenv-cache-{kind}-{self.project}", f"/cache/{kind}") for kind in ("a", "b"))
+    def cached(self, kinds: str = "ab", **changed: Any) -> Plan:
+        """A plan with cache volumes of this project's own, one a letter."""
+        mounts = tuple(Mount("volume", f"rocenv-cache-{kind}-{self.project}", f"/cache/{kind}") for kind in kinds)
         return self.plan(mounts=mounts, **changed)
 
     def up(self, plan: Plan | None = None, **options: Any) -> Outcome:
@@ -65,6 +65,15 @@ class Life:
     def volumes(self) -> list[str]:
         """All volumes of the project by name, ours by label or not."""
         return sorted(name for name in docker("volume", "ls", "-q").split() if self.project in name)
+
+    def clear(self) -> None:
+        """Remove all that bears the project's name or label, whoever made it."""
+        named = docker("ps", "-aq", f"--filter=name={self.project}").split()
+        labelled = docker("ps", "-aq", f"--filter=label=rocenv.project={self.project}").split()
+        if named or labelled:
+            docker("rm", "-f", "-v", *{*named, *labelled})
+        if self.volumes():
+            docker("volume", "rm", *self.volumes())
 
     def inside(self, script: str) -> str:
         """What a shell in the environment answers."""
@@ -87,9 +96,4 @@ def life(engine_host: str, small_image: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("DOCKER_HOST", engine_host)
     life = Life(f"t-{uuid.uuid4().hex[:10]}", small_image)
     yield life
-    names = docker("ps", "-aq", f"--filter=name={life.project}").split()
-    labelled = docker("ps", "-aq", f"--filter=label=rocenv.project={life.project}").split()
-    if names or labelled:
-        docker("rm", "-f", "-v", *{*names, *labelled})
-    if life.volumes():
-        docker("volume", "rm", *life.volumes())
+    life.clear()
