@@ -22,7 +22,7 @@ MISSING = {
     "torch": "no torch: no Python of the image has it",
     "hipcc": "no compiler: hipcc is neither on PATH nor in /opt/rocm",
 }
-NO_SHELL = ("executable file not found", "no such file or directory", "permission denied")
+NO_SHELL = ("executable file not found", "executable file `sh` not found", '"sh": permission denied')  # runc, crun
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +173,9 @@ def _fault(probe: Probe, said: Said, answers: Answers) -> ProbeResult | None:
     elif said.ended == "flood":
         cause = "too much output: it was cut off"
     elif said.ended == "cut":
-        shell = any(words in said.stderr.lower() for words in NO_SHELL)
-        cause = f"no shell: the image has no `sh` ({last})" if shell else f"engine gave up: {last or 'without a word'}"
+        told = one_line(f"{said.stderr} {said.stdout}")  # docker says some of it on stdout
+        shell = any(words in told.lower() for words in NO_SHELL)
+        cause = f"no shell: the image has no `sh` ({told})" if shell else f"engine gave up: {told or 'without a word'}"
     elif said.status is not None and said.status > SIGNALS:
         result, cause = "failed", f"killed: {_signal(said.status - SIGNALS)} ended the probe"
     elif answers.broken is not None:
