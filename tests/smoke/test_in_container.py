@@ -6,7 +6,7 @@ import json
 import subprocess
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class Docker:
     """The bed's Docker, from outside the bed."""
 
     host: str
+    started: list[str] = field(default_factory=list)
 
     def argv(self, *arguments: str) -> list[str]:
         return ["docker", "--host", self.host, *arguments]
@@ -59,6 +60,7 @@ class Docker:
         """A container that sleeps, as an ordinary user."""
         name = f"smoke-{uuid.uuid4().hex[:8]}"
         common = ("--detach", "--init", f"--name={name}", "--user=1000:1000", "--security-opt=no-new-privileges")
+        self.started.append(name)
         self("run", *common, *options, "--entrypoint=sleep", image, "infinity")
         return name
 
@@ -71,9 +73,8 @@ def docker(engine_host: str) -> Iterator[Docker]:
     """The engine; containers of these tests are removed at the end."""
     engine = Docker(engine_host)
     yield engine
-    left = engine("ps", "--all", "--quiet", "--filter=name=smoke-").split()
-    if left:
-        engine("rm", "--force", *left)
+    if engine.started:
+        engine("rm", "--force", *engine.started)
 
 
 @pytest.fixture(scope="module")
