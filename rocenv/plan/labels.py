@@ -41,11 +41,13 @@ def digest(plan: Plan) -> str:
 
     The same wish on the same host after a reboot has the same hash, whatever numbers its nodes have got.
     """
+    # Where a variable makes the subset its numbers are of this moment; the GPUs themselves stand in the hash.
+    counted = () if plan.visible_indices is None else tuple(VISIBLE.values())
     decided = {
         "engine": [plan.engine.kind, plan.engine.rootless],
         "image": [plan.image.reference, plan.image.digest],
         "gpus": [gpu.identity for gpu in plan.gpus],
-        "env": {key: value for key, value in plan.env.items() if key not in VISIBLE.values()},
+        "env": {key: value for key, value in plan.env.items() if key not in counted},
         "env_names": plan.env_names,
         "mounts": [[one.kind, one.source, one.target, one.read_only] for one in plan.mounts],
         "confinement": [plan.security, plan.cap_add, plan.ipc, plan.shm_size, plan.ulimits],

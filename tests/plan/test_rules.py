@@ -219,6 +219,15 @@ def test_what_the_user_asks_changes_the_plan_s_hash(wish: dict[str, Any]) -> Non
     assert digest(plan(TWO)) != digest(plan(TWO, **wish))
 
 
+def test_numbers_of_a_rootless_subset_are_of_the_moment_and_the_user_s_own_are_not() -> None:
+    nameless = [gpu(0, unique_id=None), gpu(1, unique_id=None)]
+    swapped = [replace(nameless[1], index=0, kfd_node=1), replace(nameless[0], index=1, kfd_node=2)]
+    before, after = (plan(host(gpus), engine=CRUN, gpus="0000:11:00.0") for gpus in (nameless, swapped))
+    assert (before.env["ROCR_VISIBLE_DEVICES"], after.env["ROCR_VISIBLE_DEVICES"]) == ("1", "0")
+    assert digest(before) == digest(after)
+    assert digest(plan(TWO)) != digest(plan(TWO, env={"ROCR_VISIBLE_DEVICES": "0"}))
+
+
 def test_a_proof_s_level_makes_no_other_container() -> None:
     from rocenv.model.wish import SmokeWish
 
