@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +12,9 @@ from typing import NoReturn
 
 from bed import images, space
 from bed.place import CHECKOUT, IMAGES, KEY, NAMES, ROOT, RUN, Bed, BedError, locked, remove_tree
+
+
+SPACE = 6_000_000_000  # bytes
 
 
 def user() -> tuple[int, int]:
@@ -24,12 +29,28 @@ def up(bed: Bed) -> None:
     """Start the bed with all its images; nothing happens when that is so already."""
     if os.geteuid() != 0:
         raise BedError("root is needed for namespaces, mounts and a Docker: `./dev` calls sudo for it")
+    if platform.machine() != "x86_64":
+        raise BedError(f"the stand-in image is made for x86_64, and this machine is {platform.machine()}")
     with locked():
+        _require_space(bed)
         for folder in (IMAGES, bed.home):
             folder.mkdir(parents=True, exist_ok=True)
         os.chown(bed.home, *user())
         space.start(bed)
         images.fill(bed)
+
+
+def _require_space(bed: Bed) -> None:
+    """Refuse to begin what the disk cannot hold: layers, registry and engine each keep the image once."""
+    if bed.folder.exists():
+        return
+    place = next(path for path in (ROOT, *ROOT.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    if free < SPACE:
+        raise BedError(
+            f"{place} has {free / 1e9:.1f} GB free, and the images need {SPACE / 1e9:.0f} GB for a while: "
+            "`ROCENV_BED=FOLDER ./dev …` puts the bed on another disk"
+        )
 
 
 def stop(bed: Bed) -> None:
