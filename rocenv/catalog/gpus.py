@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rocenv.catalog.table import load
@@ -82,6 +83,11 @@ def generic_target(gfx: str) -> str | None:
     """The LLVM generic target that a target is a member of."""
     families: dict[str, Any] = load("gpus")["generic"]
     return next((name for name, family in families.items() if gfx in family["members"]), None)
+
+
+def covered(gfx: str, targets: Iterable[str]) -> bool:
+    """True where code for one of `targets` runs on `gfx`: its own, or its generic target's."""
+    return gfx in (held := tuple(targets)) or generic_target(gfx) in held
 
 
 def generic_members(generic: str) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class CatalogImage:
         """Whether code for a target is in the image, also through its generic target; None where that is unknown."""
         if self.gfx is None:
             return None
-        return gfx in self.gfx or gpus.generic_target(gfx) in self.gfx
+        return gpus.covered(gfx, self.gfx)
 
 
 def families() -> tuple[Family, ...]:

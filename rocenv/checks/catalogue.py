@@ -1,4 +1,4 @@
-"""The catalogue of checks: a decorated function is one check; `ok`, `info`, `warn`, `fail` and `skip` make its answers."""
+"""The catalogue of checks. A decorated function is one check; `ok`, `info`, `warn`, `fail`, `skip` make its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,22 @@ if TYPE_CHECKING:
 Answer = Finding | list[Finding]
 Question = Callable[["Facts"], Answer]
 # One module a layer, in the order in which their findings are told; root causes stand before their consequences.
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = (
+    "rocenv.checks.hardware.bus",
+    "rocenv.checks.hardware.driver",
+    "rocenv.checks.hardware.kfd",
+    "rocenv.checks.hardware.system",
+    "rocenv.checks.hardware.wsl",
+    "rocenv.checks.access.groups",
+    "rocenv.checks.access.opening",
+    "rocenv.checks.engine.reach",
+    "rocenv.checks.engine.gives",
+    "rocenv.checks.engine.room",
+    "rocenv.checks.image.fits",
+    "rocenv.checks.image.holds",
+    "rocenv.checks.environment.variables",
+    "rocenv.checks.environment.state",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def run(facts: Facts, *, only: Collection[str] = (), first: Sequence[str] = ()) 
         if name in wanted:
             _answer(entries, name, facts, told)
     order = {name: place for place, name in enumerate(first)}
-    names = sorted(told.findings, key=lambda name: order.get(name, len(order)))
+    names = sorted((name for name in entries if name in wanted), key=lambda name: order.get(name, len(order)))
     return [finding for name in names for finding in told.findings[name]]
 
 
@@ -69,12 +69,16 @@ def _with_causes(entries: Mapping[str, Entry], names: Collection[str]) -> set[st
 
 
 def _answer(entries: Mapping[str, Entry], name: str, facts: Facts, told: _Told) -> None:
-    """Ask one check, unless the failure of another explains what it would say."""
+    """Ask one check, its causes before it, unless the failure of one of those explains what it would say."""
+    if name in told.findings:
+        return
     entry = entries[name]
-    cause = told.cause(entry.check)
-    if cause is not None:
-        told.silenced[name] = cause
-        answer: Answer = skip(f"because {cause} failed")
+    for cause in entry.check.after:
+        _answer(entries, cause, facts, told)
+    failed = told.cause(entry.check)
+    if failed is not None:
+        told.silenced[name] = failed
+        answer: Answer = skip(f"because {failed} failed")
     else:
         try:
             answer = entry.ask(facts)

@@ -8,6 +8,7 @@ from typing import Any
 from rocenv.errors import EngineError
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts
+from rocenv.rules import engines as rules
 
 LOCAL_SCHEMES = ("unix://", "fd://")
 
@@ -99,13 +100,8 @@ def other_kernel(facts: EngineFacts, host: Host) -> EngineError | None:
     A local socket may lead into a virtual machine (colima, Rancher Desktop, `podman machine`): what was read here is
     not true there.
     """
-    if facts.assumed or not (host.live and host.kernel and facts.kernel) or facts.kernel == host.kernel:
-        return None
-    return EngineError(
-        f"the engine runs on another kernel ({facts.kernel}) than this host ({host.kernel}): "
-        "its containers cannot reach this host's GPUs",
-        "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine",
-    )
+    said = rules.other_kernel(facts, host) if host.live else None
+    return None if said is None else EngineError(said, rules.BACK)
 
 
 def _mapping(text: str, said: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from rocenv.plan.labels import labels
 from rocenv.plan.loosen import Confinement, check_policy, confine
 from rocenv.plan.select import Selection, select
 from rocenv.plan.storage import WORKSPACE, Storage
+from rocenv.rules.engines import BACK, DESKTOP, other_kernel
 
 _SUBSET = "a part of the GPUs on a rootless engine, which cannot isolate them"
 
@@ -113,18 +114,14 @@ def _check_engine(facts: EngineFacts, host: Host) -> None:
     """Refuse engines whose containers do not run on this host: what was read here is not true there."""
     if facts.desktop:
         raise EngineError(
-            "this is Docker Desktop: its containers run in a virtual machine, which has no AMD GPU",
+            DESKTOP,
             "install Docker Engine and `docker context use default`; or `--cpu` for a container without GPUs",
         )
-    back = "`unset DOCKER_HOST` and `docker context use default` go back to this machine's own engine"
     if facts.remote:
-        raise EngineError(f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there", back)
-    if not facts.assumed and host.live and host.kernel and facts.kernel and facts.kernel != host.kernel:
-        raise EngineError(
-            f"the engine runs on another kernel ({facts.kernel}) than this host ({host.kernel}): "
-            "its containers cannot reach this host's GPUs",
-            back,
-        )
+        raise EngineError(f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there", BACK)
+    elsewhere = other_kernel(facts, host) if host.live else None
+    if elsewhere is not None:
+        raise EngineError(elsewhere, BACK)
 
 
 def _reach(words: str, profile: Profile, host: Host, facts: EngineFacts) -> tuple[Selection, Access]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rocenv.errors import EngineError
 from rocenv.model.host import Caller
 from rocenv.model.plan import EngineFacts
+from rocenv.rules.namespaces import give, inside
 
 _SUBORDINATE = 65536  # ids that a user is commonly given in /etc/subuid and /etc/subgid
 Row = tuple[int, int, int]
@@ -23,18 +24,17 @@ class Groups:
 
 def translated(gids: Collection[int], caller: Caller, engine: EngineFacts) -> Groups:
     """The number that each host gid has inside. Raises EngineError where one has none: it cannot be given then."""
-    rows = engine.gid_map or (_assumed(gids, caller) if engine.assumed else ())
-    inside = {gid: found for gid in gids if (found := _inside(gid, rows)) is not None}
-    missing = [gid for gid in gids if gid not in inside]
+    rows = engine.gid_map or (_assumed(gids, caller, engine.kind) if engine.assumed else ())
+    numbers = {gid: found for gid in gids if (found := inside(gid, rows)) is not None}
+    missing = [gid for gid in gids if gid not in numbers]
     if missing:
         gid = missing[0]
-        again = "podman system migrate" if engine.kind == "podman" else "systemctl --user restart docker"
         raise EngineError(
             f"rootless {engine.kind} has no number for the host's group {gid}, which owns the GPU's nodes: "
             f"/etc/subgid gives uid {caller.uid} no such gid",
-            f"`echo $USER:{gid}:1 | sudo tee -a /etc/subgid && {again}`",
+            give([gid], engine.kind),
         )
-    return Groups(inside, assumed=not engine.gid_map)
+    return Groups(numbers, assumed=not engine.gid_map)
 
 
 def maps(caller: Caller, groups: Groups, *, as_caller: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -73,12 +73,13 @@ def _words(rows: Iterable[Row]) -> Iterable[str]:
     return (f"{inside}:{outer}:{count}" for inside, outer, count in rows)
 
 
-def _inside(gid: int, rows: Iterable[Row]) -> int | None:
-    return next((inside + gid - host for inside, host, count in rows if host <= gid < host + count), None)
+def _assumed(gids: Collection[int], caller: Caller, engine: str) -> tuple[Row, ...]:
+    """The map of a user with one common range, and a line in /etc/subgid for each of these groups.
 
-
-def _assumed(gids: Collection[int], caller: Caller) -> tuple[Row, ...]:
-    """The map of a user with one common range, and a line in /etc/subgid for each of these groups."""
-    own = [gid for gid in gids if gid != caller.gid]
-    extra = tuple((_SUBORDINATE + 1 + place, gid, 1) for place, gid in enumerate(own))
-    return ((0, caller.gid, 1), (1, 100_000, _SUBORDINATE), *extra)
+    podman counts the ranges in the order of the host's numbers (seen with 4.3), Docker in the order of the file.
+    """
+    ranges = [(100_000, _SUBORDINATE), *((gid, 1) for gid in gids if gid != caller.gid)]
+    rows: list[Row] = [(0, caller.gid, 1)]
+    for first, count in sorted(ranges) if engine == "podman" else ranges:
+        rows.append((rows[-1][0] + rows[-1][2], first, count))
+    return tuple(rows)

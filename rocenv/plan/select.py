@@ -11,6 +11,7 @@ from rocenv.model.host import Gpu, Host
 from rocenv.model.plan import Reason
 from rocenv.rules.absent import no_gpu
 from rocenv.rules.nodes import label, listed, mend, obstacle
+from rocenv.rules.visible import narrowed
 
 _INDEX = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _BDF = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/([0-9]{1,3}))?", re.IGNORECASE)
@@ -77,10 +78,10 @@ def visible_gpus(host: Host) -> tuple[tuple[Gpu, ...], str | None]:
     gpus: tuple[Gpu, ...] = host.gpus
     notes: list[str] = []
     if rocr is not None:
-        gpus = _narrowed(gpus, rocr)
+        gpus = narrowed(gpus, rocr)
         notes.append(f"ROCR_VISIBLE_DEVICES={rocr}")
     if second is not None and given[second] != rocr:
-        gpus = _narrowed(gpus, given[second])
+        gpus = narrowed(gpus, given[second])
         notes.append(f"{second}={given[second]}")
     note = " and ".join(notes) or None
     if not gpus:
@@ -89,26 +90,6 @@ def visible_gpus(host: Host) -> tuple[tuple[Gpu, ...], str | None]:
             f"`unset {(note or '').split('=')[0]}`, or mend it",
         )
     return gpus, note
-
-
-def _narrowed(gpus: Sequence[Gpu], value: str) -> tuple[Gpu, ...]:
-    kept: list[Gpu] = []
-    for word in value.split(","):
-        found = _entry(gpus, word.strip())
-        if found is None:
-            break
-        if found not in kept:
-            kept.append(found)
-    return tuple(kept)
-
-
-def _entry(gpus: Sequence[Gpu], word: str) -> Gpu | None:
-    if word.isascii() and word.isdecimal():
-        return gpus[int(word)] if len(word) < 5 and int(word) < len(gpus) else None  # noqa: PLR2004
-    if not _UUID.fullmatch(word):
-        return None
-    matching = [gpu for gpu in gpus if gpu.uuid and gpu.uuid.lower().startswith(word.lower())]
-    return matching[0] if matching else None
 
 
 def _meant(word: str, visible: Sequence[Gpu], host: Host, narrowed: str | None) -> list[Gpu]:

@@ -8,9 +8,9 @@ from rocenv.model.host import Host
 from rocenv.model.plan import ImageChoice, Mount, Reason
 from rocenv.plan.access import Access
 from rocenv.plan.storage import Storage
+from rocenv.rules.wsl import DXG_VARIABLE, ON_BY_DEFAULT, needs_variable
 
 DXG = "/dev/dxg"
-_ON_BY_DEFAULT = Version.parse("7.13")
 # What Windows and AMD's package for WSL bring; inside they lie where the loader looks, beside the image's ROCm.
 _LIBRARIES = (
     ("/usr/lib/wsl/lib/libdxcore.so", "/usr/lib/libdxcore.so"),
@@ -49,9 +49,7 @@ def storage(image: ImageChoice) -> Storage:
     """The two libraries, and the variable that older images need."""
     mounts = tuple(Mount("bind", source, target, read_only=True) for source, target in _LIBRARIES)
     reasons = tuple(Reason(f"mount {one.target}", one.source, "the way to Windows' driver on WSL2") for one in mounts)
-    if image.rocm is not None and Version.parse(image.rocm) >= _ON_BY_DEFAULT:
+    if not needs_variable(Version.parse(image.rocm) if image.rocm else None):
         return Storage(mounts, {}, reasons)
-    name = "HSA_ENABLE_DXG_DETECTION"
-    return Storage(
-        mounts, {name: "1"}, (*reasons, Reason(f"env {name}", "1", "before ROCm 7.13 it looks for dxg only so"))
-    )
+    why = f"before ROCm {ON_BY_DEFAULT} it looks for dxg only so"
+    return Storage(mounts, {DXG_VARIABLE: "1"}, (*reasons, Reason(f"env {DXG_VARIABLE}", "1", why)))

@@ -8,6 +8,7 @@ from rocenv.model.host import Gpu, Host
 from rocenv.report.text import size
 
 _MAX_PROBLEMS = 8
+_PARTS = {"DPX": 2, "TPX": 3, "QPX": 4}  # of compute modes; CPX has one for each XCC
 
 
 def notes(host: Host) -> list[str]:
@@ -42,7 +43,7 @@ def _gpus(host: Host) -> list[str]:
     twice = [number for number, count in Counter(gpu.kfd_gpu_id for gpu in host.gpus).items() if count > 1]
     if twice:
         found.append(f"KFD shows one GPU more than once (gpu_id {', '.join(map(str, twice))})")
-    return found + _short_of_partitions(host)
+    return found + [f"{bdf} shows {count} of {most} partitions" for bdf, count, most in short_of_partitions(host)]
 
 
 def _apu(gpu: Gpu) -> str:
@@ -51,15 +52,15 @@ def _apu(gpu: Gpu) -> str:
     return f"GPU {gpu.index} is an APU: {own} are set apart for it, and it can use {shared} of the host's memory"
 
 
-def _short_of_partitions(host: Host) -> list[str]:
-    """A GPU that shows fewer partitions than others of its mode: DRM has 64 minors, and a display takes one."""
+def short_of_partitions(host: Host) -> list[tuple[str, int, int]]:
+    """GPUs that show fewer partitions than others of their mode, or than it has: (BDF, parts seen, parts expected).
+
+    How many parts CPX has differs by GPU: there the most that one of them shows is what is expected.
+    """
     counts = {gpu.bdf: (gpu.partition.compute, gpu.partition.count) for gpu in host.gpus}
     most = {mode: max(count for other, count in counts.values() if other == mode) for mode, _ in counts.values()}
-    return [
-        f"{bdf} shows {count} of {most[mode]} partitions"
-        for bdf, (mode, count) in counts.items()
-        if mode is not None and count < most[mode]
-    ]
+    wanted = {mode: max(seen, _PARTS.get(mode or "", 0)) for mode, seen in most.items()}
+    return [(bdf, count, wanted[mode]) for bdf, (mode, count) in counts.items() if mode and count < wanted[mode]]
 
 
 def _place(host: Host) -> list[str]:

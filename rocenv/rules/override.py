@@ -62,15 +62,46 @@ def known(gfx: str) -> Way | None:
 
 
 def _gfx(variable: str, value: str) -> str:
+    found = meant(value)
+    if found is None:
+        raise UsageError(
+            f"`{variable}={value}` is nothing that ROCm takes: {fault(value)}", f"`-e {variable}={mended(value)}`"
+        )
+    return found
+
+
+def meant(value: str) -> str | None:
+    """The gfx target that a value stands for, or None for one that ROCm would not take."""
     match = _VALUE.fullmatch(value)
     if match is None:
-        as_hex = _HEX.fullmatch(value)
-        mended = ".".join(str(int(part, 16)) for part in as_hex.groups()) if as_hex else "10.3.0"
-        raise UsageError(
-            f"`{variable}={value}` is nothing that ROCm takes: three decimal numbers are", f"`-e {variable}={mended}`"
-        )
+        return None
     major, minor, step = (int(part) for part in match.groups())
     return f"gfx{major}{minor:x}{step:x}"
+
+
+def fault(value: str) -> str | None:
+    """What is wrong with a value, or None. The thunk reads three decimal numbers by sscanf, and fails on all else."""
+    if _VALUE.fullmatch(value):
+        return None
+    if value.strip("\"'") != value:
+        return "the quotes are part of the value, and three decimal numbers are wanted"
+    if _HEX.fullmatch(value):
+        return "its last numbers are hexadecimal, and three decimal numbers are wanted"
+    return "three decimal numbers are wanted"
+
+
+def mended(value: str, gfx: str | None = None) -> str:
+    """The value that was probably meant: what is known to work for `gfx`, else the same in the right form."""
+    bare = value.strip("\"' ")
+    if _VALUE.fullmatch(bare):
+        return bare
+    way = known(gfx) if gfx else None
+    if way is not None:
+        return way.value
+    as_hex = _HEX.fullmatch(bare)
+    if as_hex:
+        return ".".join(str(int(part, 16)) for part in as_hex.groups())
+    return catalog.hip_version(bare.lower()) or "10.3.0"
 
 
 def _said(gpu: Gpu, gfx: str, variable: str) -> list[str]:

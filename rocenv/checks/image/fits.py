@@ -1,0 +1,273 @@
+"""Whether an image exists, and fits this machine: its processor, its GPUs, its driver."""
+
+from __future__ import annotations
+
+from rocenv.catalog import gpus as catalog
+from rocenv.catalog import images, releases
+from rocenv.catalog.references import Reference
+from rocenv.catalog.releases import LISTED, OUTSIDE, DriverSeries
+from rocenv.catalog.versions import Version
+from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
+from rocenv.checks.facts import Facts
+from rocenv.checks.words import listed
+from rocenv.model.check import Finding
+from rocenv.model.health import ImageView
+from rocenv.model.host import Host
+from rocenv.rules import override
+
+AMD64 = ("x86_64", "amd64")
+_INCOMPATIBLE = "incompatible kernel and userspace"
+_SHOWN = "`rocenv plan PROFILE --refused` shows every image that is known"
+
+
+@check(
+    id="image.resolve",
+    layer="image",
+    severity="fail",
+    title="the image exists",
+    reads="the image's manifest in its registry, the engine's own images",
+    why="tags move and go; Docker Hub says 'access denied' for repositories that never were",
+    source="ROCm/ROCm-docker#159; ggml-org/llama.cpp#12318; vllm-project/vllm-omni#7405",
+)
+def resolve(facts: Facts) -> Answer:
+    """What the registry said, and the nearest image that there is."""
+    image = facts.need_image()
+    near = f"did you mean `{image.nearest[0]}`?" if image.nearest else _SHOWN
+    evidence = f"{image.reference}: {image.said or image.state}"
+    match image.state:
+        case "local":
+            return ok(f"{image.reference} is here")
+        case "found":
+            return ok(f"{image.reference} is in its registry")
+        case "no-tag":
+            return fail(evidence, "its registry has the repository and not this tag (manifest unknown)", near)
+        case "no-repository":
+            return fail(evidence, "there is no such repository, or it asks for a login (access denied)", near)
+        case "refused":
+            return fail(evidence, "its registry asks for a login", "`docker login REGISTRY`")
+        case "busy":
+            return warn(
+                evidence, "the registry takes no more pulls for now (too many requests)", "`docker login`, or wait"
+            )
+        case "unreachable":
+            return fail(
+                evidence,
+                "its registry cannot be reached, and the image is not here",
+                "mend the network or proxy; offline, `docker load` brings an image that `docker save` wrote elsewhere",
+            )
+    return skip(image.said or "its registry was not asked")
+
+
+@check(
+    id="image.arch",
+    layer="image",
+    severity="fail",
+    title="the image is made for this processor",
+    reads="uname -m, the platforms of the image",
+    why="AMD's images are for amd64 alone, also where an AMD GPU sits in an arm64 machine",
+    source="containers/ramalama#2048",
+)
+def architecture(facts: Facts) -> Answer:
+    """The machine against the image; without one, against what AMD publishes."""
+    host = facts.need_host()
+    if host.machine is None:
+        return skip("the machine's architecture is unknown")
+    machines = facts.image.machines if facts.image else ()
+    ours = "amd64" if host.machine in AMD64 else {"aarch64": "arm64"}.get(host.machine, host.machine)
+    if ours in (machines or ("amd64",)):
+        return ok(f"{host.machine}, {listed(machines) or 'amd64'}")
+    return fail(
+        f"uname -m: {host.machine}; the image: {listed(machines) or 'amd64'}",
+        f"images with ROCm are for amd64, and this machine is {host.machine}",
+        "run it on an amd64 host; on this one Vulkan serves the GPU",
+    )
+
+
+@check(
+    id="gpu.gfx-supported",
+    layer="image",
+    severity="fail",
+    title="the image holds code for the GPU",
+    reads="gfx_target_version; PYTORCH_ROCM_ARCH, library files or the tag of the image",
+    why="'hipErrorNoBinaryForGpu', 'invalid device function', 'TensileLibrary.dat: Illegal seek' mean it does not",
+    source="containers/ramalama#497; ROCm/pytorch#2730; legacy-rocm-build#4386",
+    after=("image.resolve",),
+)
+def targets(facts: Facts) -> Answer:
+    """Each target, by the image's own list; an override is offered only where it is known to work."""
+    image = facts.need_image()
+    wanted = _wanted(facts)
+    if not wanted:
+        return skip("no gfx target is known: KFD shows no GPU, and `--gpu` names none")
+    held = image.gfx
+    if held is None:
+        return skip(f"nobody tells which targets {image.reference} holds code for")
+    found = [_held(gfx, held, image) for gfx in wanted]
+    worst = [finding for finding in found if finding.verdict != "ok"]
+    return worst or ok(f"{listed(wanted)}: {image.gfx_source or 'its list'} has {listed(held, 12)}")
+
+
+def _wanted(facts: Facts) -> tuple[str, ...]:
+    """The targets that were named, or those of the host's discrete GPUs, or of all if there is none."""
+    if facts.asked.targets or facts.host is None:
+        return facts.asked.targets
+    discrete = [gpu for gpu in facts.host.gpus if gpu.kind == "dgpu"] or facts.host.gpus
+    return tuple(dict.fromkeys(gpu.gfx for gpu in discrete if gpu.gfx))
+
+
+def _held(gfx: str, held: tuple[str, ...], image: ImageView) -> Finding:
+    """One target against the image's list."""
+    if catalog.covered(gfx, held):
+        return ok(gfx)
+    evidence = f"{gfx}; {image.reference} has {listed(held, 12)} ({image.gfx_source or 'its list'})"
+    if image.compiler:
+        return info(evidence, f"its libraries lack {gfx}; hipcc in it may build for it")
+    way = override.known(gfx)
+    if way is not None and catalog.covered(way.gfx, held):
+        return warn(
+            evidence,
+            f"no code for {gfx} is in it; that of {way.gfx} works {way.works} ({way.why}), and AMD does not support it",
+            f"at your own risk `-e {override.NAME}={way.value}`",
+            needs="container",
+        )
+    return fail(
+        evidence,
+        f"no code for {gfx} is in the image: every kernel fails",
+        f"take an image for {gfx}: {_instead(gfx, image)}",
+    )
+
+
+def _instead(gfx: str, image: ImageView) -> str:
+    """An image that holds code for a target, of the same family where one is known, else how to see them."""
+    try:
+        known = images.describe(Reference.parse(image.reference))
+    except ValueError:
+        known = None
+    if known is not None:
+        same = [one for one in images.known(known.family) if one.carries(gfx) and not one.doubtful]
+        other = next(iter(same), None) or next(images.instead_of(known.family, gfx), None)
+        if other is not None:
+            return f"`--image {other.reference.familiar}`"
+    return _SHOWN
+
+
+@check(
+    id="driver.userspace",
+    layer="image",
+    severity="fail",
+    title="the image's ROCm goes with the driver",
+    reads="the driver's release or module version, the image's ROCm release, against AMD's dated tables",
+    why="the host's ROCm does not matter, its driver does: too far apart, /dev/kfd answers EINVAL or GPUs are refused",
+    source="AMD: user and kernel-space support matrix; ROCm/amdgpu-docs#97; legacy-rocm-build#1423",
+    after=("image.resolve", "driver.loaded"),
+)
+def user_space(facts: Facts) -> Answer:
+    """The log's own word first; then the tables: outside is a warning, for it often works; silence is unknown."""
+    if facts.log is not None and _INCOMPATIBLE in facts.log.lower():
+        line = next(line for line in facts.log.splitlines() if _INCOMPATIBLE in line.lower())
+        return fail(
+            line.strip(),
+            "this ROCm needs a newer driver than the one that runs for this GPU",
+            "take an image with an older ROCm (`rocenv plan PROFILE` chooses one), or update the driver",
+            needs="reboot",
+        )
+    host, image = facts.need_host(), facts.need_image()
+    if image.rocm is None:
+        return skip(f"the ROCm release in {image.reference} is unknown")
+    if host.environment == "wsl2":
+        return skip("on WSL2 Windows' driver is used")
+    rocm = Version.parse(image.rocm)
+    series = releases.driver_series(host.driver.release, host.driver.version)
+    if series is None:
+        return info(
+            f"image ROCm {rocm}, {_driver(host)}", "no table of AMD's names this driver: whether it fits is unknown"
+        )
+    return _judged(rocm, series, image, host)
+
+
+def _judged(rocm: Version, series: DriverSeries, image: ImageView, host: Host) -> Answer:
+    verdict = series.verdict(rocm)
+    evidence = f"image ROCm {rocm}, {_driver(host)}: listed with ROCm {series.span}"
+    if verdict == LISTED:
+        return ok(evidence)
+    if verdict != OUTSIDE:
+        return info(evidence, f"AMD's table of driver {series.name} says nothing of ROCm {rocm}")
+    return warn(
+        evidence,
+        f"driver {series.name} and ROCm {rocm} are further apart than AMD tests; it often works all the same",
+        f"take an image with ROCm {max(series.rocm)} ({_of_release(image, series)}), or update the driver",
+    )
+
+
+def _of_release(image: ImageView, series: DriverSeries) -> str:
+    """An image of the same family that the driver is listed for."""
+    try:
+        known = images.describe(Reference.parse(image.reference))
+    except ValueError:
+        known = None
+    fits = [
+        one
+        for one in (images.known(known.family) if known else ())
+        if one.rocm and not one.doubtful and series.verdict(one.rocm) == LISTED
+    ]
+    best = max(fits, key=lambda one: one.rocm.rank if one.rocm else (False, Version((0,))), default=None)
+    return f"`--image {best.reference.familiar}`" if best else "`rocenv plan PROFILE` chooses one"
+
+
+def _driver(host: Host) -> str:
+    driver = host.driver
+    if driver.origin == "in-tree":
+        return f"in-tree driver of kernel {host.kernel}"
+    return f"driver {driver.release or 'of unknown release'}" + (
+        f" (module {driver.version})" if driver.version else ""
+    )
+
+
+@check(
+    id="image.rocm-version",
+    layer="image",
+    severity="warn",
+    title="which ROCm the image holds",
+    reads="the image's tag or /opt/rocm/.info/version",
+    why="`latest` may be older than it sounds; inside, the host's ROCm is of no matter",
+    source="legacy-rocm-build#1631; ROCm/ROCm-docker#129",
+    after=("image.resolve",),
+)
+def rocm_version(facts: Facts) -> Answer:
+    """A warning for an image older than its GPUs, or for a moving tag older than what the host has."""
+    image, host = facts.need_image(), facts.need_host()
+    if image.rocm is None:
+        return skip(f"the ROCm release in {image.reference} is unknown")
+    rocm = Version.parse(image.rocm)
+    own = _newest_here(host)
+    evidence = f"image ROCm {rocm}, {_driver(host)}, the host's own ROCm {own or 'none'} does not matter inside"
+    young = [gfx for gfx in _wanted(facts) if _since(gfx) is not None and (_since(gfx) or rocm) > rocm]
+    if young:
+        return warn(
+            evidence,
+            f"ROCm {rocm} came before AMD's lists held {listed(young)} ({listed(str(_since(gfx)) for gfx in young)})",
+            "name a newer tag; `rocenv plan PROFILE` chooses one",
+        )
+    if own is not None and rocm < own and (image.moving or image.reference.endswith(":latest")):
+        return warn(
+            evidence,
+            "the tag moves, and what it points at is older than the host's own ROCm",
+            "name a tag with the release in it; `rocenv plan PROFILE` chooses one",
+        )
+    return info(evidence)
+
+
+def _since(gfx: str) -> Version | None:
+    target = catalog.target(gfx)
+    return Version.parse(target.official_since) if target and target.official_since else None
+
+
+def _newest_here(host: Host) -> Version | None:
+    """The newest ROCm that the host has installed."""
+    found = []
+    for tree in host.rocm_installed:
+        try:
+            found.append(Version.parse(tree.version or ""))
+        except ValueError:
+            continue
+    return max(found, default=None)
