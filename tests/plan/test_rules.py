@@ -292,6 +292,15 @@ def test_runc_maps_the_host_s_group_numbers() -> None:
     assert not [word for word in words if word.startswith("--userns") or "keep-groups" in word]
 
 
+def test_without_an_engine_to_ask_the_map_is_the_common_one_and_said_to_be_assumed() -> None:
+    made = plan(TWO, engine=EngineFacts("podman", rootless=True, runtime="runc", assumed=True))
+    assert "109:1:1" in made.gidmap  # podman counts in the order of the host's numbers
+    docker = plan(TWO, engine=EngineFacts("docker", rootless=True, assumed=True))
+    assert docker.groups == (65537,)  # Docker in the order of /etc/subgid
+    for one in (made, docker):
+        assert [warning for warning in one.warnings if "/etc/subgid" in warning]
+
+
 def test_rootless_docker_gets_the_number_that_the_group_has_inside() -> None:
     made = plan(TWO, engine=ROOTLESS_DOCKER)
     assert made.groups == (65537,)
