@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +135,22 @@ def test_json_links_are_null_unless_asked_for(built: Build) -> None:
 )
 def test_ranges(numbers: list[int], words: str) -> None:
     assert ranges(numbers) == words
+
+
+def keys_of(answer: object) -> set[str]:
+    if isinstance(answer, dict):
+        return set(answer) | {key for value in answer.values() for key in keys_of(value)}
+    if isinstance(answer, list):
+        return {key for value in answer for key in keys_of(value)}
+    return set()
+
+
+def test_every_key_is_explained(built: Build) -> None:
+    manual = (Path(__file__).parents[2] / "docs/detect.md").read_text(encoding="utf-8")
+    found: set[str] = set()
+    for name in ("slurm-job", "vfio", "broken-topology", "rocm-cores"):
+        folder = str(built(name))
+        found |= keys_of(host_json(read_host(folder), read_links(folder)))
+    found -= {"ROCR_VISIBLE_DEVICES"}  # a variable, within `visible`
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", manual))))
+    assert sorted(found - words) == []
