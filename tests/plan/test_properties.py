@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plan.held import check
 from plan.made import CRUN, DOCKER, PODMAN, REQUEST, ROOTLESS_DOCKER, RUNC, gpu, host, node, profile
 
 from rocenv.errors import RocenvError
 from rocenv.model.host import Driver, Gpu, Host
-from rocenv.model.plan import EngineFacts, Plan
+from rocenv.model.plan import EngineFacts
 from rocenv.plan import make_plan
 from rocenv.plan.namespaces import filled
-from rocenv.render.argv import run_argv
 
 GFX = ["gfx942", "gfx90a", "gfx1100", "gfx1201", "gfx1103", "gfx906", None]
 GIDS = [0, 39, 44, 109, 992]
@@ -62,42 +62,6 @@ ENGINES = st.sampled_from(
     [DOCKER, PODMAN, CRUN, RUNC, ROOTLESS_DOCKER, EngineFacts("podman", rootless=True, assumed=True, runtime="runc")]
 )
 WORDS = st.sampled_from(["auto", "all", "0", "1", "0,2", "dgpu", "gfx942", "count=1", "none"])
-
-
-def check(made: Plan, where: Host, engine: EngineFacts) -> None:
-    words = run_argv(made)
-    devices = [word.removeprefix("--device=") for word in words if word.startswith("--device=")]
-    assert tuple(devices) == made.devices
-    assert len(set(devices)) == len(devices)
-    assert not [path for path in devices if "/card" in path or path == "/dev/dri"]
-    assert "--privileged" not in words
-    assert "--security-opt=no-new-privileges" in words
-    nodes = [found for path in devices if (found := where.device(path))]
-    assert len(nodes) == len(devices)
-    assert not [found for found in nodes if found.refused_by not in (None, "EACCES")]
-    if made.gpus:
-        assert devices[0] == "/dev/kfd"
-        assert {one.render_node for one in made.gpus} <= set(devices)
-    else:
-        assert devices == []
-    if not engine.rootless:
-        assert set(devices[1:]) == {one.render_node for one in made.gpus}
-        assert set(made.groups) == {found.gid for found in nodes} - {0}
-        assert made.visible_indices is None
-    else:
-        assert all(found.accessible for found in nodes)
-        assert (made.visible_indices is None) == (len(made.gpus) in (0, len(devices) - 1))
-    assert 0 not in made.groups
-    assert len([name for name in made.env if name.endswith("VISIBLE_DEVICES")]) <= 1
-    assert made.shm_size is not None
-    assert made.shm_size <= min(16 << 30, (where.memory_bytes or 1 << 40) // 2)
-    assert [one.index for one in made.gpus] == sorted(one.index for one in made.gpus)
-    assert all(one.why and one.choice for one in made.reasons)
-    assert not [
-        one
-        for one in words
-        if one.startswith("--group-add=") and not one.partition("=")[2].isdecimal() and one != "--group-add=keep-groups"
-    ]
 
 
 @settings(max_examples=300, deadline=None)
