@@ -17,6 +17,7 @@ from rocenv.plan.judge import Demand, Verdict, demand, judge
 from rocenv.plan.unserved import Unserved
 from rocenv.rules import override
 
+_SURE = 3  # the place in a rank of how sure it is that an image serves the GPUs; its release comes next
 _AMD64 = frozenset({"x86_64", "amd64", None})
 
 
@@ -146,6 +147,8 @@ def _behind(best: Verdict, other: Verdict) -> str:
     """Why an image that fits comes after the best one, in words: the first step of the rank where they differ."""
     first, second = best.image, other.image
     place = next((n for n, (a, b) in enumerate(zip(_rank(best), _rank(other), strict=True)) if a != b), -1)
+    if place == _SURE and second.rocm and first.rocm and second.rocm < first.rocm:
+        place += 1  # that it is older as well says more to a person
     missing = [name for name, liked in _preferred(second).items() if not liked]
     words = {
         0: "whether its tag exists is doubtful",
