@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
 
 FILE = "rocenv.yaml"
@@ -10,9 +12,20 @@ _LONGEST = 40  # a container's name must also do as a host name, with rocenv- an
 
 
 def folder() -> Path:
-    """The project's folder, seen from the working directory."""
+    """The project's folder, seen from the working directory.
+
+    A rocenv.yaml further up counts only where it is the caller's or root's: nobody else's file says what is mounted.
+    """
     here = Path.cwd()
-    return next((place for place in (here, *here.parents) if (place / FILE).is_file()), here)
+    return next((place for place in (here, *here.parents) if _counts(place / FILE, here=place == here)), here)
+
+
+def _counts(file: Path, *, here: bool) -> bool:
+    try:
+        status = file.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and (here or status.st_uid in (os.getuid(), 0))
 
 
 def name(place: Path) -> str:

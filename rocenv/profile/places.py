@@ -71,18 +71,3 @@ def read_file(path: Path, name: str) -> Table | None:
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}", f"`ls -ld {path}` shows what it is") from error
     return read_yaml(data, name)
-
-
-def project_folder(start: Path) -> Path:
-    """The project that a folder belongs to: the nearest one upwards with a rocenv.yaml, else the folder itself.
-
-    A rocenv.yaml further up counts only where it belongs to the caller or to root: nobody else's file may decide.
-    """
-    for folder in (start, *start.parents):
-        try:
-            owner = (folder / SETTINGS).stat().st_uid
-        except OSError:
-            continue
-        if folder == start or owner in (os.getuid(), 0):
-            return folder
-    return start

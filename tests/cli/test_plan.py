@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -238,3 +239,20 @@ def test_a_plan_imports_nothing_heavy(host: Callable[[str], str], tmp_path: Path
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize(("owner", "counts"), [(0, True), (12345, False)])
+def test_a_file_of_somebody_else_s_further_up_decides_nothing(
+    run: Run, host: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, owner: int, counts: bool
+) -> None:
+    above = Path.cwd() / "rocenv.yaml"
+    above.write_text("extends: hip\n")
+    below = Path.cwd() / "src"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    real = os.stat(above)
+    seen = os.stat_result((*real[:4], owner, *real[5:]))
+    monkeypatch.setattr(Path, "stat", lambda path, **_: seen if path == above else os.stat(path))
+    status, _, err = run("--host", host("mi300x-bed"))
+    assert (status == 0) is counts
+    assert ("no profile is named" in err) is not counts
