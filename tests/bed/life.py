@@ -13,7 +13,6 @@ from typing import NoReturn
 from bed import images, space
 from bed.place import CHECKOUT, IMAGES, KEY, NAMES, ROOT, RUN, Bed, BedError, locked, remove_tree
 
-
 SPACE = 6_000_000_000  # bytes
 
 
