@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
@@ -151,3 +152,34 @@ def replace(argv: Sequence[str]) -> NoReturn:
         os.execvp(argv[0], list(argv))  # noqa: S606
     except OSError as error:
         raise ProgramMissingError(argv[0]) from error
+
+
+def forked(work: Callable[[int], None], seconds: float) -> tuple[bytes, bool]:
+    """Let a child of this process do `work`, which writes to the descriptor that it is given.
+
+    What it wrote within `seconds`, and whether it came to its end. A child that hangs in the kernel cannot be killed
+    before the kernel lets go of it: it is left behind, and nobody waits for it.
+    """
+    import select
+    import time
+
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reader)
+            work(writer)
+        finally:
+            os._exit(0)  # nothing of the parent's runs in here: no handlers, no flushing of its streams
+    os.close(writer)
+    written, ended, deadline = b"", False, time.monotonic() + seconds
+    while not ended and (left := deadline - time.monotonic()) > 0:
+        if select.select([reader], [], [], left)[0]:
+            part = os.read(reader, 65536)
+            written += part
+            ended = not part
+    os.close(reader)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0 if ended else os.WNOHANG)
+    return written, ended

@@ -14,6 +14,7 @@ from rocenv.model.host import Host, Link
 if TYPE_CHECKING:
     from rocenv.host.save import Saved
     from rocenv.host.shapes import Source
+    from rocenv.model.health import Health
 
 
 def read_host(path: str | None = None, *, chips: bool = False) -> Host:
@@ -26,6 +27,16 @@ def read_host(path: str | None = None, *, chips: bool = False) -> Host:
 
     source = open_source(path)
     return read(Root(source), chips=chips)
+
+
+def examine(path: str | None = None) -> tuple[Host, Health]:
+    """A host as `read_host` has it, and what the doctor looks at beyond it; live, its device nodes are opened."""
+    from rocenv.host.health import read_health
+    from rocenv.host.read import read
+
+    root = Root(open_source(path))
+    host = read(root)
+    return host, read_health(root, host)
 
 
 def read_links(path: str | None = None) -> tuple[Link, ...]:

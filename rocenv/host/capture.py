@@ -44,6 +44,12 @@ class Capture:
         numbers = tuple(_whole(group) for group in groups) if isinstance(groups, list) else ()
         return Caller(_whole(told.get("uid")), _whole(told.get("gid")), numbers)
 
+    def caller_name(self) -> str | None:
+        """See Source; rocenv's own captures leave it out."""
+        told = self._manifest.get("run_as")
+        name = told.get("name") if isinstance(told, dict) else None
+        return name if isinstance(name, str) and name else None
+
     def devices(self) -> list[RawDevice]:
         """See Source; links to nodes count as nodes."""
         nodes = {str(entry["path"]): entry for entry in _entries(self._manifest, "devices", "path")}

@@ -106,6 +106,10 @@ class _Recorded:
         """See Source."""
         return self._source.caller()
 
+    def caller_name(self) -> str | None:
+        """See Source."""
+        return self._source.caller_name()
+
     def devices(self) -> list[RawDevice]:
         """See Source."""
         return self._source.devices()

@@ -53,6 +53,9 @@ class Source(Protocol):
     def caller(self) -> Caller:
         """Who asks."""
 
+    def caller_name(self) -> str | None:
+        """The caller's name, where it is known."""
+
     def devices(self) -> list[RawDevice]:
         """The device nodes that matter: /dev/kfd, /dev/dxg, those of /dev/dri, and InfiniBand's verbs."""
 

@@ -162,6 +162,15 @@ class ThisMachine:
         """See Source."""
         return Caller(os.geteuid(), os.getegid(), tuple(os.getgroups()))
 
+    def caller_name(self) -> str | None:
+        """See Source."""
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            return None
+
     def devices(self) -> list[RawDevice]:
         """See Source. Nothing is opened: that would wake a sleeping GPU."""
         in_folders = [path for folder in ("/dev/dri", "/dev/infiniband") for path in self._below(folder)]

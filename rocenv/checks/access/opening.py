@@ -24,7 +24,7 @@ _LIST = "ls -ln /dev/kfd /dev/dri"
     reads="open(/dev/kfd, O_RDWR) in a short child process",
     why="mode bits tell half: a device cgroup, a dead driver or a security module refuse where the bits allow",
     source="legacy-rocm-build#1211, #5379; ROCm/AMDMIGraphX#3834",
-    after=("kfd.present", "userns.device-gid"),
+    after=("kfd.present", "gpu.kfd-supported", "userns.device-gid"),
 )
 def kfd_open(facts: Facts) -> Answer:
     """Each errno on its own; plain permissions are `kfd.access`'s."""

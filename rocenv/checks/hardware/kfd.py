@@ -161,10 +161,11 @@ def partition(facts: Facts) -> Answer:
     if not host.gpus:
         return skip("KFD shows no GPU")
     cards = {gpu.bdf: gpu.partition for gpu in host.gpus}
+    nodes = sum(gpu.render_node is not None for gpu in host.gpus)
     modes = Counter(f"{part.compute or 'whole'}/{part.memory or '-'}" for part in cards.values())
-    renders = sum(gpu.render_node is not None for gpu in host.gpus)
+    renders = sum(gpu.render_node is not None or gpu.partition.compute is None for gpu in host.gpus)
     parts = ", ".join(f"{count} in {mode}" for mode, count in modes.items())
-    evidence = f"{len(host.gpus)} GPU nodes on {len(cards)} GPUs ({parts}), {renders} render nodes"
+    evidence = f"{len(host.gpus)} GPU nodes on {len(cards)} GPUs ({parts}), {nodes} render nodes"
     other = [bdf for bdf, part in cards.items() if wanted and (part.compute or "SPX") != wanted.upper()]
     if wanted and other:
         return fail(

@@ -96,10 +96,13 @@ def libraries(facts: Facts) -> Answer:
     if _DXCORE not in found:
         return fail(f"/usr/lib/wsl/lib: {found}", "Windows' libdxcore.so is not there", UPDATE_WSL)
     if _ROCDXG not in found:
-        old = ", only the older ROCm for WSL, which images do not use" if _OLD_RUNTIME in found else ""
-        return fail(
+        old = _OLD_RUNTIME in found
+        say = warn if old else fail
+        return say(
             f"{found}: no {_ROCDXG}",
-            f"AMD's library for WSL2 is not installed{old}",
+            "this is the older ROCm for WSL: its runtime library must be mounted over the image's, of the same release"
+            if old
+            else "AMD's library for WSL2 is not installed",
             "`amdgpu-install --usecase=wsl,rocm --no-dkms`, or the package `amdrocm-wsl`",
             verify="ls /opt/rocm/lib/librocdxg.so*",
         )
