@@ -40,7 +40,10 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in own
     passing = bool(own) and own[0] in PASS_THROUGH
     try:
-        return _dispatch(arguments)
+        status = _dispatch(arguments)
+        if status == INTERRUPTED:  # Typer makes this status of a KeyboardInterrupt, in silence
+            console.say("interrupted")
+        return status
     except RocenvError as error:
         fault = error
     except typer.TyperException as error:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rocenv.engine.pull import PullEvent
 
+DONE = ("Pull complete", "Already exists")  # what the daemon says last of a layer
 PLAIN_SECONDS = 5.0  # between two lines of a pull where nobody watches a terminal
 
 # C0 controls but tab and newline, DEL, C1 controls, and the marks that turn the direction of text.
@@ -86,32 +87,33 @@ class _Lines:
 
     def __init__(self) -> None:
         self._done: set[str] = set()
-        self._bytes: dict[str, tuple[int, int]] = {}
         self._layers: set[str] = set()
-        self._told = 0.0
+        self._bytes: dict[str, int] = {}
+        self._told: float | None = None
 
     def __call__(self, event: PullEvent) -> None:
         import time
 
         if event.layer:
             self._layers.add(event.layer)
-        if event.status == "Downloading" and event.total:
-            self._bytes[event.layer] = (event.current or 0, event.total)
-        if event.status in ("Pull complete", "Already exists"):
-            self._done.add(event.layer)
-        if event.layer and time.monotonic() - self._told >= PLAIN_SECONDS:
-            self._told = time.monotonic()
+            if event.status == "Downloading":
+                self._bytes[event.layer] = event.current or 0
+            if event.status in DONE:
+                self._done.add(event.layer)
+        now = time.monotonic()
+        self._told = self._told or now
+        if now - self._told >= PLAIN_SECONDS or event.status.startswith("Status:"):
+            self._told = now
             self._tell()
 
     def _tell(self) -> None:
         from rocenv.report.text import size
 
-        fetched = sum(current for current, _ in self._bytes.values())
-        say(f"pulling: {len(self._done)} of {len(self._layers)} layers done, {size(fetched)} fetched")
+        fetched = f", {size(sum(self._bytes.values()))} fetched" if len(self._done) < len(self._layers) else ""
+        say(f"pulled {len(self._done)} of {len(self._layers)} layers{fetched}")
 
     def close(self) -> None:
-        if self._layers:
-            self._tell()
+        """Nothing is open."""
 
 
 class _Bars:
@@ -129,7 +131,7 @@ class _Bars:
             self._progress.start()
         if event.layer not in self._tasks:
             self._tasks[event.layer] = self._progress.add_task("", layer=clean(event.layer), total=None, doing="")
-        done = event.status in ("Pull complete", "Already exists")
+        done = event.status in DONE
         self._progress.update(
             self._tasks[event.layer],
             doing=clean(event.status).lower(),
