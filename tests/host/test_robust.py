@@ -49,14 +49,15 @@ def places(root: Path) -> list[Path]:
 
 
 def harm(path: Path, how: str, junk: bytes) -> None:
-    """Damage one file or link of a tree."""
-    if how == "cut" and not path.is_symlink():
+    """Damage one file or link of a tree; what another wound made of it may no longer be a file that can be read."""
+    plain = path.is_file() and not path.is_symlink() and os.access(path, os.R_OK)
+    if how == "cut" and plain:
         path.write_bytes(path.read_bytes()[: len(junk)])
         return
-    if how == "append" and not path.is_symlink():
+    if how == "append" and plain:
         path.write_bytes(path.read_bytes() + junk)
         return
-    if how == "shut" and not path.is_symlink():
+    if how == "shut" and plain:
         path.chmod(0)
         return
     path.unlink()
