@@ -113,13 +113,17 @@ def _gpu(
 
 
 def _place(node: Node, functions: Mapping[str, pci.Function]) -> _Place:
-    """Decode location_id. Its last bits are the PCI function where there is such a GPU, else the part's number."""
+    """Decode location_id. Its last bits are the PCI function where there is such a GPU, else the part's number.
+
+    Some kernels write that number into the four highest bits instead.
+    """
     location = node.get("location_id")
     domain, bus, device, last = node.get("domain"), location >> 8 & 0xFF, location >> 3 & 0x1F, location & 7
     stem = f"{domain & 0xFFFFFFFF:04x}:{bus:02x}:{device:02x}"
     function = functions.get(f"{stem}.{last}")
     is_function = function is not None and function.is_amd
-    return _Place((domain, bus << 5 | device), f"{stem}.{last if is_function else 0}", 0 if is_function else last)
+    part = location >> 28 & 0xF or (0 if is_function else last)
+    return _Place((domain, bus << 5 | device), f"{stem}.{last if is_function else 0}", part)
 
 
 def _pci_id(node: Node) -> str:

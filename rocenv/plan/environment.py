@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,8 +9,7 @@ from rocenv.model.plan import Reason
 from rocenv.model.wish import Profile
 from rocenv.plan.access import Access
 from rocenv.plan.storage import Storage
-
-_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL", re.IGNORECASE)
+from rocenv.rules.secrets import is_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +40,12 @@ def environment(profile: Profile, given: Access, stored: Storage) -> Environment
     if own:
         reasons.append(Reason("env USER", "rocenv", "the image knows no name for this uid, and programs ask for one"))
     warnings = [f"{key} of the profile is dropped: {next(iter(chooser))} alone chooses GPUs here" for key in dropped]
-    warnings += [f"{_exposed(key)}" for key in literal if _SECRET.search(key)]
+    warnings += [f"{_exposed(key)}" for key in literal if is_secret(key)]
     return Environment({**own, **stored.env, **literal, **chooser}, by_name, tuple(reasons), tuple(warnings))
 
 
 def _reason(profile: Profile, key: str, value: str) -> Reason:
-    shown = "(not shown)" if _SECRET.search(key) else value
+    shown = "(not shown)" if is_secret(key) else value
     return Reason(f"env {key}", shown, f"set by {profile.origins.get(f'env.{key}', 'the profile')}")
 
 

@@ -6,39 +6,47 @@ key twice, tags, several documents, too deep, too large, aliases that multiply.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rocenv.errors import UsageError
 
 _LARGEST, _DEEPEST, _MOST = 1 << 20, 12, 10_000
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+Span = tuple[int, int]  # where a node's text starts and ends in the file, in characters
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A scalar: its text, None for null."""
+    """A scalar: its text, None for null; `plain`: without quotes."""
 
     text: str | None
     where: str
+    span: Span = (0, 0)
+    plain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list."""
+    """A list; `flow`: in brackets."""
 
     items: tuple[Node, ...]
     where: str
+    span: Span = (0, 0)
+    flow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A mapping; `places` tells where each of its keys stands."""
+    """A mapping; `places` tells where each of its keys stands, `keys` at which characters; `flow`: in braces."""
 
     entries: Mapping[str, Node]
     places: Mapping[str, str]
     where: str
+    span: Span = (0, 0)
+    keys: Mapping[str, Span] = field(default_factory=dict)
+    flow: bool = False
 
 
 Node = Leaf | Items | Table
@@ -52,8 +60,10 @@ def kind_of(node: Node) -> str:
     return KINDS[type(node)]
 
 
-def read_yaml(data: bytes, name: str) -> Table:
+def read_yaml(data: bytes, name: str, *, tags: Collection[str] = ()) -> Table:
     """The mapping that a YAML file holds; `name` is what messages call it. An empty file is an empty mapping.
+
+    `tags` are those that the file's format has beyond YAML's own; they change no node.
 
     Raises UsageError, with file and line, for everything that is no such mapping.
     """
@@ -62,7 +72,7 @@ def read_yaml(data: bytes, name: str) -> Table:
     if len(data) > _LARGEST:
         raise UsageError(f"`{name}` has {len(data)} bytes, which is no configuration", f"look at `{name}`")
     try:
-        root = _Reader(yaml, data, name).document()
+        root = _Reader(yaml, data, name, tags).document()
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"`{name}{line}` is no YAML: {error.problem}", f"mend `{name}` there") from error
@@ -89,14 +99,19 @@ def from_value(value: object, where: str) -> Node:
     return Leaf(None if value is None else str(value), where)
 
 
+def _span(first: Any, last: Any) -> Span:
+    return first.start_mark.index, last.end_mark.index
+
+
 class _Reader:
     """Builds nodes from the parser's events, so that no file decides how deep or how large they get."""
 
-    def __init__(self, yaml: Any, data: bytes, name: str) -> None:
+    def __init__(self, yaml: Any, data: bytes, name: str, tags: Collection[str]) -> None:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self._yaml = yaml
         self._events: Iterator[Any] = yaml.parse(data, Loader=loader)
         self._name = name
+        self._tags = tags
         self._anchors: dict[str, tuple[Node, int]] = {}
         self._count = 0
 
@@ -132,13 +147,15 @@ class _Reader:
             items: list[Node] = []
             while not isinstance(one := next(self._events), self._yaml.SequenceEndEvent):
                 items.append(self._node(one, depth + 1))
-            return Items(tuple(items), self._where(event))
+            return Items(tuple(items), self._where(event), _span(event, one), bool(event.flow_style))
         plain = event.style is None or event.style == ""
-        return Leaf(None if plain and event.value in _NULLS else event.value, self._where(event))
+        text = None if plain and event.value in _NULLS else event.value
+        return Leaf(text, self._where(event), _span(event, event), plain)
 
     def _table(self, event: Any, depth: int) -> Table:
         entries: dict[str, Node] = {}
         places: dict[str, str] = {}
+        keys: dict[str, Span] = {}
         while not isinstance(one := next(self._events), self._yaml.MappingEndEvent):
             key = self._node(one, depth + 1)
             if not isinstance(key, Leaf) or key.text is None:
@@ -146,8 +163,9 @@ class _Reader:
             if key.text in entries:
                 raise self._refusal(one, f"the key `{key.text}` stands here a second time", "keep one of the two")
             places[key.text] = self._where(one)
+            keys[key.text] = key.span
             entries[key.text] = self._node(next(self._events), depth + 1)
-        return Table(entries, places, self._where(event))
+        return Table(entries, places, self._where(event), _span(event, one), keys, bool(event.flow_style))
 
     def _alias(self, event: Any) -> Node:
         if event.anchor not in self._anchors:
@@ -162,7 +180,8 @@ class _Reader:
             raise self._refusal(event, f"this file unfolds to more than {_MOST} values", "make it smaller")
 
     def _plain_tag(self, tag: str) -> bool:
-        return tag.removeprefix("tag:yaml.org,2002:") in {"str", "int", "float", "bool", "null", "map", "seq"}
+        own = tag.removeprefix("tag:yaml.org,2002:") in {"str", "int", "float", "bool", "null", "map", "seq"}
+        return own or tag in self._tags
 
     def _where(self, event: Any) -> str:
         return f"{self._name}:{event.start_mark.line + 1}"

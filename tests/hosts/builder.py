@@ -10,6 +10,7 @@ A description names GPUs by a model of models.yaml and says where they are; ever
     cpus        CPU nodes of KFD; GPUs hang on them by `numa`, else on the first
     old_kernel  true: KFD prints no domain, gfx_target_version, unique_id, num_xcc
     gpus []     model, at (BDF), and where it differs: numa, partitions, mode (CPX/NPS1), hive, unique_id, function,
+                part_bit (28: the partition's number stands in the highest bits of location_id),
                 driver (null: unbound), kfd (false: KFD does not know it), node, render, card, dev (false: no nodes in
                 /dev), masked, vram, product, revision, rename of any KFD key under `properties`
     displays [] other devices: at, id (vendor:device), class, driver, card
@@ -233,7 +234,8 @@ class Host:
     def properties(self, gpu: Description, part: int, minor: int) -> Description:
         """What KFD prints of one GPU node, and beside it what the node's other files hold."""
         domain, bus, rest = gpu["at"].split(":")
-        location = int(bus, 16) << 8 | int(rest.split(".")[0], 16) << 3 | int(rest.split(".")[1]) | part
+        location = int(bus, 16) << 8 | int(rest.split(".")[0], 16) << 3 | int(rest.split(".")[1])
+        location |= part << gpu.get("part_bit", 0)
         parts = gpu.get("partitions", 1)
         keys: Description = {
             "cpu_cores_count": 0,

@@ -1,0 +1,219 @@
+"""Dockerfiles, read into instructions with their lines, stages with their bases, and the commands of each RUN."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rocenv.checks.files.asked import Word
+from rocenv.checks.files.shell_words import commands
+from rocenv.errors import UsageError
+
+_LARGEST = 1 << 20
+_KEYWORDS = frozenset(
+    {
+        *("ADD", "ARG", "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "LABEL", "MAINTAINER"),
+        *("ONBUILD", "RUN", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR"),
+    }
+)
+_HEREDOC = re.compile(r"""<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2""")
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-+]([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))")
+_SHELLS = frozenset({"", "sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env bash"})
+_PASSES = 5  # of putting values in for references: more are nested nowhere
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: its text as it stands, all its lines with it, from the first line of the file that it is on."""
+
+    keyword: str
+    text: str
+    name: str  # of the file
+    line: int
+
+    @property
+    def where(self) -> str:
+        """Its first line, as `Dockerfile:7`."""
+        return f"{self.name}:{self.line}"
+
+    def at(self, offset: int) -> str:
+        """The line of a character of its text."""
+        return f"{self.name}:{self.line + self.text.count(chr(10), 0, offset)}"
+
+    def commands(self) -> list[list[Word]]:
+        """The shell's commands in it, each word with its line; of what no shell would divide, none."""
+        try:
+            found = commands(self.text, self.name)
+        except UsageError:
+            return []
+        return [[Word(text, f"{self.name}:{self.line + line - 1}") for text, line in words] for words in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: its base as it is written and as it is with the defaults of ARG, its name, its instructions."""
+
+    base: Word
+    written: str
+    name: str | None
+    platform: str | None
+    instructions: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dockerfile:
+    """A file's stages in their order, and the ARGs before the first of them."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    arguments: Mapping[str, str]
+    before: tuple[Instruction, ...]
+
+    def instructions(self, *keywords: str) -> Iterator[Instruction]:
+        """Those with one of these keywords, in their order."""
+        for one in (*self.before, *(one for stage in self.stages for one in stage.instructions)):
+            if one.keyword in keywords:
+                yield one
+
+    def root(self, stage: Stage) -> Word:
+        """The image that a stage comes from in the end, through stages of this file."""
+        names = {one.name: one for one in self.stages if one.name}
+        seen: list[str] = []
+        while stage.base.text.lower() in names and stage.base.text.lower() not in seen:
+            seen.append(stage.base.text.lower())
+            found = names[stage.base.text.lower()]
+            if found is stage:
+                break
+            stage = found
+        return stage.base
+
+
+@lru_cache(maxsize=8)
+def read(text: str, name: str) -> Dockerfile:
+    """The file in stages. Raises UsageError, with the line, for what docker would refuse."""
+    if len(text) > _LARGEST:
+        raise UsageError(f"`{name}` has {len(text)} characters, which is no Dockerfile", f"look at `{name}`")
+    instructions = list(_instructions(text.removeprefix("\ufeff"), name))
+    first = next((place for place, one in enumerate(instructions) if one.keyword == "FROM"), None)
+    if first is None:
+        raise UsageError(f"`{name}:1`: there is no `FROM`", "begin with `FROM IMAGE`")
+    before = tuple(instructions[:first])
+    wrong = next((one for one in before if one.keyword != "ARG"), None)
+    if wrong is not None:
+        raise UsageError(f"`{wrong.where}`: `{wrong.keyword}` stands before the first `FROM`", "move it behind `FROM`")
+    arguments = dict(pair for one in before for pair in defaults(one))
+    return Dockerfile(name, tuple(_stages(instructions[first:], arguments)), arguments, before)
+
+
+def defaults(instruction: Instruction) -> Iterator[tuple[str, str]]:
+    """What an ARG gives by default, where it gives anything."""
+    for words in instruction.commands():
+        for word in words:
+            name, sign, value = word.text.partition("=")
+            if sign:
+                yield name, value
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with the values of ARGs in place of their references; those that are unknown stay."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match.group(1) or match.group(3)
+        return values.get(name) or match.group(2) or match.group(0)
+
+    for _ in range(_PASSES):
+        text = _REFERENCE.sub(value, text)
+    return text
+
+
+def _stages(instructions: list[Instruction], arguments: Mapping[str, str]) -> Iterator[Stage]:
+    starts = [place for place, one in enumerate(instructions) if one.keyword == "FROM"]
+    for start, end in zip(starts, [*starts[1:], len(instructions)], strict=True):
+        words = [word for command in instructions[start].commands() for word in command]
+        flags = [word.text for word in words if word.text.startswith("--")]
+        rest = [word for word in words if not word.text.startswith("--")]
+        if not rest:
+            raise UsageError(f"`{instructions[start].where}`: `FROM` names no image", "write `FROM IMAGE`")
+        named = len(rest) > 2 and rest[1].text.lower() == "as"  # noqa: PLR2004
+        yield Stage(
+            base=Word(filled(rest[0].text, arguments), rest[0].where),
+            written=rest[0].text,
+            name=rest[2].text.lower() if named else None,
+            platform=next((flag.partition("=")[2] for flag in flags if flag.startswith("--platform=")), None),
+            instructions=tuple(instructions[start + 1 : end]),
+        )
+
+
+def _instructions(text: str, name: str) -> Iterator[Instruction]:
+    lines = text.splitlines()
+    escape = _escape(lines)
+    at = 0
+    while at < len(lines):
+        stripped = lines[at].strip()
+        if not stripped or stripped.startswith("#"):
+            at += 1
+            continue
+        start = at
+        physical, at = _joined(lines, at, escape)
+        keyword, _, _ = stripped.partition(" ")
+        keyword = re.split(r"\s", keyword, maxsplit=1)[0].upper()
+        if keyword not in _KEYWORDS:
+            raise UsageError(f"`{name}:{start + 1}`: there is no instruction `{keyword[:40]}`", _nearest(keyword))
+        body = re.sub(r"^\s*\S+[ \t]?", "", "\n".join(physical), count=1)
+        bodies, at = _heredocs(lines, at, body, name) if keyword in ("RUN", "COPY", "ADD") else ([], at)
+        if bodies and keyword == "RUN" and _HEREDOC.sub("", body).strip() in _SHELLS:
+            body = "\n".join([_HEREDOC.sub("", body), *bodies])
+        yield Instruction(keyword, body, name, start + 1)
+
+
+def _joined(lines: list[str], at: int, escape: str) -> tuple[list[str], int]:
+    """The lines of one instruction, and the number behind it; comments within count as continued lines."""
+    found: list[str] = []
+    while at < len(lines):
+        line = lines[at].rstrip()
+        at += 1
+        if found and (not line.strip() or line.lstrip().startswith("#")):
+            found.append("\\")
+            continue
+        if not line.endswith(escape):
+            found.append(line)
+            break
+        found.append(line[: -len(escape)] + "\\")
+    return found, at
+
+
+def _heredocs(lines: list[str], at: int, body: str, name: str) -> tuple[list[str], int]:
+    """The lines of the documents that an instruction begins, and the number behind them."""
+    found: list[str] = []
+    for match in _HEREDOC.finditer(body):
+        start = at
+        while at < len(lines) and (lines[at].lstrip("\t") if match.group(1) else lines[at]) != match.group(3):
+            found.append(lines[at])
+            at += 1
+        if at == len(lines):
+            raise UsageError(
+                f"`{name}:{start}`: nothing ends the document `{match.group(3)}`", f"add `{match.group(3)}`"
+            )
+        found.append("")
+        at += 1
+    return found, at
+
+
+def _escape(lines: list[str]) -> str:
+    """The character that continues a line: a directive at the top may change it."""
+    for line in lines:
+        match = re.fullmatch(r"#\s*(\w+)\s*=\s*(\S+)\s*", line)
+        if match is None:
+            break
+        if match.group(1).lower() == "escape":
+            return match.group(2)
+    return "\\"
+
+
+def _nearest(keyword: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(keyword, sorted(_KEYWORDS), n=1)
+    return f"did you mean `{near[0]}`?" if near else "docker's reference lists the instructions"
