@@ -67,9 +67,9 @@ def compressed_size(reference: str, config: Mapping[str, Any], machine: str | No
     return None
 
 
-def layers_size(manifest: Mapping[str, Any]) -> int:
+def layers_size(found: Mapping[str, Any]) -> int:
     """The sum of a manifest's compressed layers."""
-    return sum(int(layer["size"]) for layer in manifest["layers"])
+    return sum(int(layer["size"]) for layer in found["layers"])
 
 
 def pick(index: Mapping[str, Any], machine: str | None) -> str:
@@ -83,15 +83,26 @@ def pick(index: Mapping[str, Any], machine: str | None) -> str:
 
 
 def _size(source: Source, machine: str | None) -> int:
-    manifest = _manifest(source, source.version)
-    if "manifests" in manifest:
-        manifest = _manifest(source, pick(manifest, machine))
-    return layers_size(manifest)
+    found = manifest(source, source.version)
+    if "manifests" in found:
+        found = manifest(source, pick(found, machine))
+    return layers_size(found)
 
 
-def _manifest(source: Source, version: str) -> dict[str, Any]:
-    """A manifest or index, with an anonymous token where the registry asks for one."""
-    address = f"{source.base}/v2/{urllib.parse.quote(source.repository)}/manifests/{urllib.parse.quote(version, ':')}"
+def manifest(source: Source, version: str) -> dict[str, Any]:
+    """A manifest or index. Raises OSError (urllib's HTTPError among them) or ValueError."""
+    return _asked(source, f"manifests/{urllib.parse.quote(version, ':')}")
+
+
+def tags(source: Source) -> list[str]:
+    """The tags of a repository, as many as its registry tells at once. Raises as `manifest` does."""
+    found = _asked(source, "tags/list").get("tags")
+    return [str(tag) for tag in found] if isinstance(found, list) else []
+
+
+def _asked(source: Source, path: str) -> dict[str, Any]:
+    """An answer of the registry, with an anonymous token where it asks for one."""
+    address = f"{source.base}/v2/{urllib.parse.quote(source.repository)}/{path}"
     headers = {"Accept": ", ".join(_LISTS + _MANIFESTS)}
     try:
         return _get(address, headers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 DEFAULT_ENDPOINT = "unix:///var/run/docker.sock"
@@ -27,11 +28,25 @@ def docker_endpoint() -> str:
     named = os.environ.get("DOCKER_HOST")
     if named:
         return named
-    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
-    context = os.environ.get("DOCKER_CONTEXT") or _field(folder / "config.json", "currentContext")
-    if not isinstance(context, str) or context in ("", "default"):
-        return DEFAULT_ENDPOINT
-    return _context_host(folder, context) or DEFAULT_ENDPOINT
+    context = docker_context()
+    return DEFAULT_ENDPOINT if context is None else _context_host(_folder(), context) or DEFAULT_ENDPOINT
+
+
+def docker_context() -> str | None:
+    """The name of the context in use, None for the default one. DOCKER_HOST goes before it."""
+    context = os.environ.get("DOCKER_CONTEXT") or _field(_folder() / "config.json", "currentContext")
+    return context if isinstance(context, str) and context not in ("", "default") else None
+
+
+def program(name: str) -> str | None:
+    """The file that a program's name leads to, through all links; a snap's stays as PATH has it."""
+    found = shutil.which(name)
+    return found if found is None or found.startswith("/snap/") else os.path.realpath(found)
+
+
+def _folder() -> Path:
+    """Where the docker client keeps its settings."""
+    return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
 
 
 def rootless_gid_map() -> tuple[tuple[int, int, int], ...]:

@@ -1,0 +1,194 @@
+"""More of an engine, for the doctor: also of one that does not answer. Asked once and side by side."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import socket as sockets
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rocenv import process
+from rocenv.engine import facts as reading
+from rocenv.engine import where
+from rocenv.errors import RocenvError
+from rocenv.model.health import CdiNode, EngineHealth, OwnContainer, Store
+from rocenv.model.plan import EngineFacts
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from rocenv.engine.engine import Engine
+
+PATIENCE = 20.0  # seconds for one answer
+_CONNECT = 3.0
+_MOST = 8  # environments whose nodes are looked at
+_STORES = (
+    ("/var/lib/docker", "docker"),
+    ("~/.local/share/docker", "docker"),
+    ("/var/lib/containers/storage", "podman"),
+    ("~/.local/share/containers/storage", "podman"),
+)
+_NODE = re.compile(r"^c\S+\s+\d+\s+\d+\s+\d+\s+(\d+),\s*(\d+)\s.*?(/dev/\S+)$", re.MULTILINE)
+_LIST = "ls -ln /dev/kfd /dev/dri/renderD* 2>/dev/null"
+
+
+class Examination:
+    """One engine being examined: its questions run from the moment that this is made."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        form = "json" if engine.kind == "podman" else "{{json .}}"
+        self._info = self._start("info", "--format", form)
+        self._own = self._start("ps", "--all", "--quiet", "--no-trunc", "--filter=label=rocenv.version")
+
+    def close(self) -> None:
+        """End what has not ended by itself."""
+        for child in (self._info, self._own):
+            if child.poll() is None:
+                child.kill()
+                child.communicate()
+
+    def findings(self) -> tuple[EngineFacts | None, EngineHealth]:
+        """What the engine says of itself, None where it does not answer; and what can be seen of it either way."""
+        engine = self._engine
+        docker = engine.kind == "docker"
+        endpoint = where.docker_endpoint() if docker else None
+        program = where.program(engine.program)
+        health = EngineHealth(
+            kind=engine.kind,
+            program=program,
+            podman_shim=engine.kind == "podman" and engine.program == "docker",
+            endpoint=endpoint,
+            context=where.docker_context() if docker else None,
+            socket=connect(endpoint) if endpoint else None,
+            stores=stores(),
+        )
+        if health.socket is not None:
+            return None, health
+        try:
+            answer = process.finish(self._info, PATIENCE)
+            found = _facts(engine.kind, answer, endpoint)
+        except process.TimedOutError as error:
+            return None, replace(health, said=str(error), hint="`sudo systemctl restart docker`")
+        except RocenvError as error:
+            return None, replace(health, said=error.message, hint=error.hint)
+        if found.rootless and docker:
+            found = replace(found, gid_map=where.rootless_gid_map())
+        info = json.loads(answer.stdout)
+        free, inodes = room(found)
+        return found, replace(
+            health,
+            name=_name(info),
+            free_bytes=free,
+            free_inodes=inodes,
+            cdi_devices=_discovered(info),
+            containers=self._containers(),
+        )
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        return process.start([self._engine.program, *arguments])
+
+    def _containers(self) -> tuple[OwnContainer, ...] | None:
+        """The containers that rocenv made, the first few with the numbers of their nodes as they are inside."""
+        try:
+            ids = process.finish(self._own, PATIENCE).stdout.split()[:_MOST]
+            if not ids:
+                return ()
+            rows = process.finish(self._start("inspect", *ids), PATIENCE).stdout
+            told = [one for one in json.loads(rows or "[]") if isinstance(one, dict)]
+        except (process.TimedOutError, ValueError):
+            return None
+        running = [one for one in told if (one.get("State") or {}).get("Running")]
+        looks = {one["Id"]: self._start("exec", one["Id"], "sh", "-c", _LIST) for one in running}
+        return tuple(_container(one, _seen(looks.get(one["Id"]))) for one in told)
+
+
+def _facts(kind: str, answer: process.Completed, endpoint: str | None) -> EngineFacts:
+    """The facts in an answer to `info`. Raises the error that the engine's words mean."""
+    from rocenv.engine.words import explain
+
+    try:
+        if kind == "podman":
+            return reading.podman_facts(answer.stdout, answer.stderr)
+        return reading.docker_facts(answer.stdout, answer.stderr, endpoint or "")
+    except reading.NoAnswerError as error:
+        raise explain(error.said, engine=kind) from None
+
+
+def connect(endpoint: str) -> str | None:
+    """The errno that connecting to an engine's address answers, None where somebody listens or it is no address.
+
+    An address behind ssh is the client's own business.
+    """
+    scheme, _, rest = endpoint.partition("://")
+    if scheme not in ("unix", "tcp"):
+        return None
+    family = sockets.AF_UNIX if scheme == "unix" else sockets.AF_INET
+    host, _, port = rest.rpartition(":")
+    try:
+        with sockets.socket(family, sockets.SOCK_STREAM) as line:
+            line.settimeout(_CONNECT)
+            line.connect(rest if scheme == "unix" else (host or "127.0.0.1", int(port.rstrip("/"))))
+    except TimeoutError:
+        return "ETIMEDOUT"
+    except OSError as error:
+        return errno.errorcode.get(error.errno or 0, "EHOSTUNREACH")
+    except ValueError:
+        return None  # no port: the client says so better
+    return None
+
+
+def room(facts: EngineFacts) -> tuple[int | None, int | None]:
+    """Free bytes and inodes where a local engine keeps its images; inodes None where the file system counts none."""
+    if facts.data_root is None or facts.remote or facts.desktop:
+        return None, None
+    try:
+        disk = os.statvfs(facts.data_root)
+    except OSError:
+        return None, None
+    return disk.f_bavail * disk.f_frsize, disk.f_favail if disk.f_files else None
+
+
+def stores() -> tuple[Store, ...]:
+    """The folders in which engines of this machine keep images, of those that are there."""
+    paths = [(str(Path(path).expanduser()), engine) for path, engine in _STORES]
+    return tuple(Store(path, engine) for path, engine in dict(paths).items() if Path(path).is_dir())
+
+
+def _name(info: dict[str, Any]) -> str | None:
+    host = info.get("host")
+    name = host.get("hostname") if isinstance(host, dict) else info.get("Name")
+    return name if isinstance(name, str) else None
+
+
+def _discovered(info: dict[str, Any]) -> tuple[str, ...] | None:
+    """CDI devices that the daemon found (Docker 28 and later tell them)."""
+    devices = info.get("DiscoveredDevices")
+    if not isinstance(devices, list):
+        return None
+    return tuple(str(one.get("ID")) for one in devices if isinstance(one, dict) and one.get("Source") == "cdi")
+
+
+def _seen(look: subprocess.Popen[bytes] | None) -> dict[str, tuple[int, int]]:
+    """The numbers of the nodes in a running container."""
+    if look is None:
+        return {}
+    try:
+        text = process.finish(look, PATIENCE).stdout
+    except process.TimedOutError:
+        return {}
+    return {path: (int(major), int(minor)) for major, minor, path in _NODE.findall(text)}
+
+
+def _container(told: dict[str, Any], seen: dict[str, tuple[int, int]]) -> OwnContainer:
+    devices = (told.get("HostConfig") or {}).get("Devices") or ()
+    pairs = [(str(one.get("PathOnHost")), str(one.get("PathInContainer"))) for one in devices if isinstance(one, dict)]
+    return OwnContainer(
+        name=str(told.get("Name", "")).lstrip("/"),
+        running=bool((told.get("State") or {}).get("Running")),
+        devices=tuple(CdiNode(here, *seen.get(there, (None, None))) for here, there in pairs),
+    )
