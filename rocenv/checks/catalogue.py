@@ -30,6 +30,17 @@ MODULES: tuple[str, ...] = (
     "rocenv.checks.image.holds",
     "rocenv.checks.environment.variables",
     "rocenv.checks.environment.state",
+    "rocenv.checks.files.compose",
+    "rocenv.checks.files.argv",
+    "rocenv.checks.files.dockerfile",
+    "rocenv.checks.files.devices",
+    "rocenv.checks.files.groups",
+    "rocenv.checks.files.gpu_requests",
+    "rocenv.checks.files.variables",
+    "rocenv.checks.files.confinement",
+    "rocenv.checks.files.dockerfile_run",
+    "rocenv.checks.files.dockerfile_packages",
+    "rocenv.checks.files.dockerfile_env",
 )
 
 

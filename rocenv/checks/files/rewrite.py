@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rocenv.checks.files.asked import DRI
 from rocenv.checks.files.compose_reading import below, entry, services, tree, word
@@ -49,7 +50,7 @@ def mended(text: str, name: str, host: Host) -> Mended:
         for one in (*_groups(body, table, host), *_devices(body, table), *_drivers(body, table)):
             found[one.start, one.end] = one
     edits = sorted(found.values(), key=lambda one: one.start, reverse=True)
-    if any(first.start < second.end for first, second in zip(edits, edits[1:], strict=False)):
+    if any(first.start < second.end for first, second in pairwise(edits)):
         return Mended(text, ())  # shared nodes whose edits run into each other: for a person to mend
     new = body
     for one in edits:
@@ -92,21 +93,21 @@ def _devices(text: str, table: Table) -> Iterator[Edit]:
 
 
 def _drivers(text: str, table: Table) -> Iterator[Edit]:
-    """A reservation by a driver that reaches no AMD GPU gives way to devices."""
+    """A reservation by a driver that reaches no AMD GPU gives way to devices; what would be left empty goes too."""
     node = below(table, *_WAY)
     reserved = [one for one in node.items if isinstance(one, Table)] if isinstance(node, Items) else []
-    if not reserved or not all(_is_wrong(one) for one in reserved) or any(key not in table.entries for key in _WAY[:1]):
+    if not reserved or not all(_is_wrong(one) for one in reserved):
         return
-    holder, key = table, _WAY[0]
-    for following in _WAY[1:]:  # down to the first key with something else beside or in it
-        inner = holder.entries.get(key)
-        if not isinstance(inner, Table) or following not in inner.entries:
-            return
-        if len(inner.entries) > 1:
-            holder, key = inner, following
-        elif holder is not table or len(inner.entries) > 1:
-            continue
-    yield from _moved(text, table, holder, key, reserved[0].where)
+    chain = [table]
+    for key in _WAY[:-1]:
+        inner = chain[-1].entries.get(key)
+        if not isinstance(inner, Table):
+            return  # a merge brings it, and others share it
+        chain.append(inner)
+    if _WAY[-1] not in chain[-1].entries:
+        return
+    at = max((depth for depth, one in enumerate(chain) if depth and len(one.entries) > 1), default=0)
+    yield from _moved(text, table, chain[at], _WAY[at], reserved[0].where)
 
 
 def _is_wrong(reserved: Table) -> bool:
