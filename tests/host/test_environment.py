@@ -51,6 +51,7 @@ def test_kind_of_place(built: Build, files: dict[str, str], kind: str, named: st
 def test_wsl_comes_before_its_container(built: Build) -> None:
     assert read_host(str(built("wsl2", files={"/.dockerenv": ""}))).environment == "wsl2"
     assert read_host(str(built("no-gpu", kernel="4.4.0-19041-Microsoft"))).environment == "wsl2"
+    assert read_host(str(built("wsl2", kernel="6.6.0-of-my-own"))).environment == "wsl2", "by /dev/dxg alone"
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,7 @@ def test_a_folder_of_very_many_names_is_listed_in_part(built: Build, monkeypatch
         (gzip.compress(b"junk"), "no whole .tar.gz"),
         (gzip.compress(b"\0" * 10240), "holds no host capture"),
     ],
+    ids=["empty", "no gzip", "no tar", "no members"],
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     place = tmp_path / "x.tar.gz"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import re
 import tarfile
@@ -14,6 +15,7 @@ from hosts import builder
 
 from rocenv.errors import UsageError
 from rocenv.host import read_host, read_links, save_capture
+from rocenv.host.files import Folder
 from rocenv.model.host import Host
 from rocenv.report.host import host_json
 
@@ -52,6 +54,23 @@ def test_this_machine_saved_gives_the_same_answer(tmp_path: Path) -> None:
     file = tmp_path / "me.tar.gz"
     save_capture(str(file), anonymous=False)
     assert answer(str(file)) == answer(None)
+
+
+def test_an_error_on_reading_is_saved_too(built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, file = built("mi300x-bed"), tmp_path / "saved.tar.gz"
+    read = Folder.read
+
+    def failing(tree: Folder, path: str, limit: int) -> bytes:
+        for ending, number in (("nodes/3/properties", errno.EIO), ("nodes/4/gpu_id", errno.EPERM)):
+            if path.endswith(ending):
+                raise OSError(number, os.strerror(number), path)
+        return read(tree, path, limit)
+
+    monkeypatch.setattr(Folder, "read", failing)
+    before = answer(str(folder))
+    save_capture(str(file), str(folder), anonymous=False)
+    assert (before["broken_kfd_nodes"], before["masked_kfd_nodes"]) == ([3], [4])
+    assert answer(str(file)) == before
 
 
 SECRETS = {

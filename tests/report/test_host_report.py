@@ -81,6 +81,8 @@ def test_what_cannot_be_used_is_told_apart(built: Build) -> None:
         ("container-masked", "note: 2 KFD nodes may not be read: GPUs not given to this container or job"),
         ("kfd-refuses", "access  /dev/kfd: opening it answers ENOMEM"),
         ("broken-topology", "note: 6 KFD nodes make no sense (3, 4, 5, 6, 8, 11)"),
+        ("duplicated-node", "note: KFD shows one GPU more than once (gpu_id 13261)"),
+        ("duplicated-node", "\n1    gfx900  0000:19:00.0  renderD129"),
         ("no-kfd", "note: amdgpu is loaded without KFD"),
         ("wsl2", "note: WSL 2 shows its GPU through /dev/dxg alone"),
         (
