@@ -2,6 +2,10 @@
 
 import sys
 
+# A command imports some hundred modules: many objects, no garbage. At Python's own threshold the collector would look
+# through all of them a hundred times.
+FEW_COLLECTIONS = 50_000
+
 
 def main() -> None:
     """Answer `--version` at once; hand everything else to the command line proper."""
@@ -11,9 +15,16 @@ def main() -> None:
 
         print(f"rocenv {__version__}")  # noqa: T201
         return
+    import gc
+    import os
+
+    gc.set_threshold(FEW_COLLECTIONS)
     from rocenv.cli.app import run
 
-    sys.exit(run(arguments))
+    status = run(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # all is said and closed: taking the interpreter apart would cost as much as starting it
 
 
 if __name__ == "__main__":

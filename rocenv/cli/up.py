@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -114,6 +113,8 @@ def _proof(engine: Engine, plan: Plan, outcome: Outcome) -> Sequence[ProbeResult
     if known and known["result"] in SETTLED and known["level"] == plan.smoke_level:
         console.say(f"smoke test: {known['result']} at {known['when']}; `rocenv test` repeats it")
         return []
+    from datetime import datetime, timezone
+
     from rocenv.smoke import run_probes, stand_in_agreed
 
     def tell(result: ProbeResult) -> None:
