@@ -125,11 +125,11 @@ def _unknown(line: Line, flag: Flag) -> Finding:
     ours = SWITCHES[line.program] | VALUES[line.program]
     other = "docker" if line.program == "podman" else "podman"
     evidence = f"{flag.word.where}: `{flag.word.text}`"
-    if flag.name in SWITCHES[other] | VALUES[other]:
-        return fail(evidence, f"that is a flag of {other}'s: {line.program} has none of that name", "leave it away")
     single = flag.word.text.startswith("-") and not flag.word.text.startswith("--")
     if single and flag.word.text[1:].partition("=")[0] in ours:
         return fail(evidence, "one dash begins short flags, letter by letter", f"write `-{flag.word.text}`")
+    if flag.name in SWITCHES[other] | VALUES[other]:
+        return fail(evidence, f"that is a flag of {other}'s: {line.program} has none of that name", "leave it away")
     shorts = [*SHORT_SWITCHES, *SHORT_VALUES]
     near = [] if flag.name in shorts else difflib.get_close_matches(flag.name.replace("_", "-"), sorted(ours), n=1)
     hint = f"did you mean `--{near[0]}`?" if near else f"`{line.program} run --help` shows what there is"

@@ -45,7 +45,7 @@ class Line:
 
     def values(self, *names: str) -> tuple[Word, ...]:
         """The values of flags, in their order."""
-        return tuple(flag.value for flag in self.flags if flag.name in names and flag.value is not None)
+        return tuple(flag.value for flag in self.flags if flag.name in names and flag.known and flag.value is not None)
 
     def value(self, *names: str) -> Word | None:
         """The last value of a flag, which is the one that counts."""
@@ -53,7 +53,7 @@ class Line:
 
     def switch(self, name: str) -> Word | None:
         """A switch that is on."""
-        found = next((flag for flag in reversed(self.flags) if flag.name == name), None)
+        found = next((flag for flag in reversed(self.flags) if flag.name == name and flag.known), None)
         return None if found is None or (found.value and found.value.text in _FALSE) else found.word
 
 
@@ -98,7 +98,7 @@ def _parsed(kind: str, where: str, words: list[Word]) -> Line:
     while at < len(words) and words[at].text.startswith("-") and words[at].text not in ("-", "--"):
         following = words[at + 1] if at + 1 < len(words) else None
         found, taken = (
-            _long(kind, words[at], following) if words[at].text.startswith("--") else _short(words[at], following)
+            _long(kind, words[at], following) if words[at].text.startswith("--") else _short(kind, words[at], following)
         )
         flags += found
         at += 1 + taken
@@ -118,8 +118,15 @@ def _long(kind: str, word: Word, following: Word | None) -> tuple[list[Flag], in
     return [Flag(name, None, word, name in SWITCHES[kind])], 0
 
 
-def _short(word: Word, following: Word | None) -> tuple[list[Flag], int]:
-    """A cluster of short flags, of which the last may take the rest of the word, or the next one, for its value."""
+def _short(kind: str, word: Word, following: Word | None) -> tuple[list[Flag], int]:
+    """A cluster of short flags, of which the last may take the rest of the word, or the next one, for its value.
+
+    A long flag behind one dash is taken for what it was meant to be, so that one fault does not become many.
+    """
+    long = word.text[1:].partition("=")[0]
+    if len(long) > 2 and long in SWITCHES[kind] | VALUES[kind]:  # noqa: PLR2004
+        taken = int(long in VALUES[kind] and "=" not in word.text)
+        return [Flag(long, following if taken else None, word, known=False)], taken
     found: list[Flag] = []
     for place, letter in enumerate(word.text[1:], start=2):
         if letter in SHORT_SWITCHES:
