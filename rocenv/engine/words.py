@@ -159,6 +159,12 @@ _LAUNCH = (
         "rocenv keeps an environment alive by `sleep`: take an image that holds a shell and coreutils",
     ),
     Saying(
+        r"container-init binary not found",
+        EngineError,
+        "podman finds no init program for containers (`--init` needs one)",
+        "`sudo apt-get install catatonit`",
+    ),
+    Saying(
         r"exec format error",
         ImageError,
         "the image is made for another kind of processor (exec format error)",
