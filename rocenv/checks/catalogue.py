@@ -30,6 +30,7 @@ MODULES: tuple[str, ...] = (
     "rocenv.checks.image.holds",
     "rocenv.checks.environment.variables",
     "rocenv.checks.environment.state",
+    "rocenv.checks.environment.container",
     "rocenv.checks.files.compose",
     "rocenv.checks.files.argv",
     "rocenv.checks.files.dockerfile",

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "logs": ("rocenv.cli.logs", "show what an environment's container printed"),
     "test": ("rocenv.cli.test", "prove by smoke tests that every GPU of an environment works"),
     "detect": ("rocenv.cli.detect", "show the GPUs, driver, ROCm and access of a host"),
+    "doctor": ("rocenv.cli.doctor", "say what keeps ROCm containers from running, and what mends it"),
     "plan": ("rocenv.cli.plan", "show what `up` would do, and why"),
     "profiles": ("rocenv.cli.profiles", "list, show and check profiles"),
 }

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rocenv.host.source import LARGE as BESIDE_BYTES
 from rocenv.host.source import Root, ThisMachine
 from rocenv.model.host import Host, Link
 
@@ -48,11 +50,18 @@ def read_links(path: str | None = None) -> tuple[Link, ...]:
     return links(root, read_topology(root))
 
 
-def save_capture(file: str, path: str | None = None, *, anonymous: bool) -> Saved:
+def save_capture(
+    file: str, path: str | None = None, *, anonymous: bool, beside: Mapping[str, bytes] | None = None
+) -> Saved:
     """Write what `read_host` reads of a host to `file`, a .tar.gz without personal details; see rocenv.host.save."""
     from rocenv.host.save import save
 
-    return save(open_source(path), file, anonymous=anonymous)
+    return save(open_source(path), file, anonymous=anonymous, beside=beside)
+
+
+def read_beside(name: str, path: str | None = None) -> bytes | None:
+    """A file that `save_capture` put beside a capture, or None."""
+    return Root(open_source(path)).data(f"/captures/{name}", BESIDE_BYTES, quiet=True)
 
 
 def open_source(path: str | None = None) -> Source:

@@ -23,7 +23,7 @@ def group_names(root: Root) -> dict[int, str]:
 
 def devices(root: Root, caller: Caller, groups: Groups) -> tuple[DeviceNode, ...]:
     """The device nodes with what the caller may do with each: kfd, dxg, cards and render nodes by number, verbs."""
-    return tuple(sorted((_judged(raw, caller, groups) for raw in root.source.devices()), key=_order))
+    return tuple(sorted((judged(raw, caller, groups) for raw in root.source.devices()), key=_order))
 
 
 def _order(device: DeviceNode) -> tuple[int, int, str]:
@@ -41,7 +41,7 @@ def _order(device: DeviceNode) -> tuple[int, int, str]:
     return kind, int(digits or 0), device.path
 
 
-def _judged(raw: RawDevice, caller: Caller, groups: Groups) -> DeviceNode:
+def judged(raw: RawDevice, caller: Caller, groups: Groups) -> DeviceNode:
     """A node with the verdict: a fault on opening first, then the kernel's own word, then the rules."""
     granted = granted_by(raw, caller, groups)
     refused = None

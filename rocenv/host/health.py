@@ -54,6 +54,8 @@ def read_health(root: Root, host: Host) -> Health:
         dxg_ids=_dxg_ids(root) if wsl else None,
         libraries=_wsl_libraries(root) if wsl else (),
         caches=_caches() if live else (),
+        shm_bytes=_shm() if live else None,
+        seccomp=_seccomp(root),
         missing={"kernel_log": unread} if unread else {},
     )
 
@@ -88,6 +90,20 @@ def _memlock() -> int:
 
     soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     return -1 if soft == resource.RLIM_INFINITY else soft
+
+
+def _shm() -> int | None:
+    try:
+        disk = os.statvfs("/dev/shm")  # noqa: S108 (looked at, not written to)
+    except OSError:
+        return None
+    return disk.f_blocks * disk.f_frsize
+
+
+def _seccomp(root: Root) -> int | None:
+    text = root.text("/proc/self/status", quiet=True) or ""
+    line = next((line for line in text.splitlines() if line.startswith("Seccomp:")), "")
+    return parse_number(line.partition(":")[2].strip())
 
 
 def stuck(root: Root) -> tuple[Stuck, ...]:

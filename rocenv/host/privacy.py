@@ -40,6 +40,8 @@ class Kept:
         """The part of a file that is kept."""
         trim = _TRIMS.get(path) or (_TRIMS["amdgpu.ids"] if path.endswith("/amdgpu.ids") else None)
         trim = trim or (_TRIMS["pci.ids"] if path.endswith("/pci.ids") else None)
+        trim = trim or (_modprobe if "/modprobe.d/" in path else None)
+        trim = trim or (_seccomp if path.startswith("/proc/") and path.endswith("/status") else None)
         return data if trim is None else trim(self, data)
 
 
@@ -87,6 +89,32 @@ def _init_environment(_: Kept, data: bytes) -> bytes:
     return b"\0".join(word for word in data.split(b"\0") if word.startswith(b"container="))
 
 
+def _modprobe(_: Kept, data: bytes) -> bytes:
+    """The lines about amdgpu and its memory managers, where they stand; the others left empty."""
+    about = re.compile(rb"\s*(?:blacklist|install|options)\s+(?:amdgpu|ttm|amdttm)\b")
+    return b"\n".join(line if about.match(line) else b"" for line in data.splitlines())
+
+
+def _command_line(_: Kept, data: bytes) -> bytes:
+    """The words of the kernel's command line that matter to GPUs; others name disks, addresses and people."""
+    return b" ".join(word for word in data.split() if _KERNEL_WORDS.match(word))
+
+
+def _no_names(_: Kept, data: bytes) -> bytes:
+    """/etc/subuid and /etc/subgid without names: whose ranges they are is not told."""
+    return _joined(b":".join((b"user", *line.split(b":")[1:])) for line in data.splitlines() if line)
+
+
+def of_a_process(path: str, own: int) -> bool:
+    """True for files of other processes than the first and one's own: who runs what is nobody's business."""
+    match = re.match(r"/proc/(\d+)/", path)
+    return match is not None and int(match.group(1)) not in (1, own)
+
+
+_seccomp = _lines(rb"^Seccomp:.*$")
+_KERNEL_WORDS = re.compile(
+    rb"(?:modprobe\.blacklist|module_blacklist|nomodeset|amdgpu\.|amdttm\.|ttm\.|iommu|amd_iommu|intel_iommu|pci=)"
+)
 _TRIMS: dict[str, Callable[[Kept, bytes], bytes]] = {
     "/etc/group": _groups,
     "/etc/os-release": _lines(rb"^(ID|VERSION_ID|PRETTY_NAME)=.*$"),
@@ -95,7 +123,10 @@ _TRIMS: dict[str, Callable[[Kept, bytes], bytes]] = {
     "/proc/1/cgroup": _lines(rb"kubepods|docker|libpod|containerd|lxc"),
     "/proc/cpuinfo": _lines(rb"^flags\s*:.*\bhypervisor\b"),
     "/proc/meminfo": _lines(rb"^MemTotal:.*$"),
-    "/var/lib/dpkg/status": _lines(rb"^Package: amdgpu-dkms\n(?:[^\n]+\n)*?Version: .*$"),
+    "/proc/cmdline": _command_line,
+    "/etc/subuid": _no_names,
+    "/etc/subgid": _no_names,
+    "/var/lib/dpkg/status": _lines(rb"^Package: (?:amdgpu-dkms|linux-firmware)\n(?:[^\n]+\n)*?Version: .*$"),
     "amdgpu.ids": _libdrm_names,
     "pci.ids": _pci_names,
 }

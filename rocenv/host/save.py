@@ -12,17 +12,17 @@ import io
 import os
 import tarfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocenv.errors import UsageError
 from rocenv.host.capture import MANIFEST, SUFFIXES
 from rocenv.host.files import Confined
-from rocenv.host.privacy import Disguise, Kept
+from rocenv.host.privacy import Disguise, Kept, of_a_process
 from rocenv.host.read import read
 from rocenv.host.shapes import Files, Source, Tree
 from rocenv.host.source import RawDevice, Root, Storage, is_device
 from rocenv.host.topology import links, read_topology
-from rocenv.model.host import Caller
+from rocenv.model.host import Caller, Host
 
 _NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
 # Folders whose names are facts, though not each of them is looked into.
@@ -127,10 +127,11 @@ class _Recorded:
         return self._source.storage()
 
 
-def save(source: Source, file: str, *, anonymous: bool) -> Saved:
+def save(source: Source, file: str, *, anonymous: bool, beside: Mapping[str, bytes] | None = None) -> Saved:
     """Read a host and write all that was read to `file`. Raises UsageError where that cannot be written.
 
-    The file appears whole or not at all.
+    The file appears whole or not at all. `beside` are files of a bundle, by name, for below /captures; with them the
+    host is read as closely as the doctor does.
     """
     storage = source.storage()
     recording = _Recording(storage.tree)
@@ -138,13 +139,17 @@ def save(source: Source, file: str, *, anonymous: bool) -> Saved:
     root = Root(recorded)
     host = read(root, chips=True)
     links(root, read_topology(root))
+    close = _Close.look(root, host) if beside is not None else _Close()
     disguise = Disguise(anonymous=anonymous)
     keep = Kept.of(host)
+    recording.files = {path: data for path, data in recording.files.items() if not of_a_process(path, os.getpid())}
     files = {disguise.path(path): disguise.content(keep.part(path, data)) for path, data in recording.files.items()}
     targets = {disguise.path(path): disguise.path(target) for path, target in recording.links.items()}
+    files |= {f"/captures/{name}": data for name, data in (beside or {}).items()}
+    files |= {path: disguise.content(data) for path, data in close.files.items()}
     overlay = {path: target for path, target in storage.links.items() if not is_device(path)}
     faults = {**storage.faults, **recording.faults}
-    manifest = _manifest(source, keep, disguise, overlay, faults)
+    manifest = _manifest(source, keep, disguise, overlay, {**faults, **close.faults})
     folders = {disguise.path(path) for path in recording.folders} - {"/"}
     _write(file, _Contents(folders, files, targets, manifest))
     return Saved(file, len(files) + len(targets))
@@ -167,7 +172,11 @@ def _manifest(
         "faults": [
             *({"path": raw.path, "errno": raw.fault, "op": "open"} for raw in raw_devices if raw.fault),
             *(
-                {"path": disguise.path(path), "errno": errno.errorcode.get(number, "EIO"), "op": "read"}
+                {
+                    "path": disguise.path(path),
+                    "errno": errno.errorcode.get(number, "EIO"),
+                    "op": "open" if is_device(path) else "read",
+                }
                 for path, number in sorted(faults.items())
             ),
         ],
@@ -191,6 +200,28 @@ def _device(raw: RawDevice, keep: Kept) -> dict[str, object]:
         "access": raw.allowed,
     }
     return {key: value for key, value in entry.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    """What a close look found that no file of the host's carries: the kernel log, stuck processes, refused opens."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    faults: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def look(cls, root: Root, host: Host) -> _Close:
+        """Read the host as the doctor does; every file that it reads is recorded on the way."""
+        from rocenv.host.health import read_health
+
+        health = read_health(root, host)
+        files = {f"/proc/{one.pid}/stat": f"{one.pid} (process) D".encode() for one in health.stuck}
+        files |= {f"/proc/{one.pid}/wchan": one.where.encode() for one in health.stuck}
+        if health.kernel_log is not None:
+            files["/captures/dmesg"] = "\n".join(health.kernel_log).encode()
+        numbers = {name: number for number, name in errno.errorcode.items()}
+        refused = {one.path: numbers.get(one.errno, errno.EIO) for one in health.opens if one.errno}
+        return cls(files, {path: number for path, number in refused.items() if number != errno.EACCES})
 
 
 @dataclass(frozen=True, slots=True)

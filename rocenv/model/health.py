@@ -111,6 +111,8 @@ class Health:
     dxg_ids: tuple[str, ...] | None = None  # device ids that librocdxg knows
     libraries: tuple[str, ...] = ()  # of WSL: those of dxcore, rocdxg and hsa-runtime that are there
     caches: tuple[CacheFolder, ...] = ()
+    shm_bytes: int | None = None
+    seccomp: int | None = None  # of this process: 0 none, 1 strict, 2 a filter
     missing: Mapping[str, str] = field(default_factory=dict)
 
 

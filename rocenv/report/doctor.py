@@ -128,8 +128,8 @@ def list_markdown(checks: Sequence[Check]) -> str:
         "# The checks of `rocenv doctor`",
         "",
         "Made from the catalogue by `python -m rocenv.checks.document`; a test holds the two together.",
-        "A verdict is ok, info, warn, fail or skip; *worst* is the worst that a check can give. A check is skipped, with",
-        "the reason, where what it reads is not to be had, and where the failure of another explains its own.",
+        "A verdict is ok, info, warn, fail or skip; *worst* is the worst that a check can give. A check is skipped,",
+        "with the reason, where what it reads is not to be had, and where the failure of another explains its own.",
     ]
     for layer in LAYERS:
         ours = [check for check in checks if check.layer == layer]

@@ -189,6 +189,12 @@ def device_numbers(facts: Facts) -> Answer:
     )
 
 
+def stale_containers(facts: Facts) -> list[str]:
+    """The names of rocenv's containers whose nodes have other numbers now, or are gone."""
+    host, health, engine = facts.need_host(), facts.need_health(), facts.need_engine_health()
+    return [one.name for one in engine.containers or () if _gone_of(one, host, health)]
+
+
 def _gone_of(container: OwnContainer, host: Host, health: Health) -> list[str]:
     return [said for node in container.devices if (said := _gone(node, host, health))]
 

@@ -1,14 +1,10 @@
-"""Caches, Python packages, HIP's own answer, the nodes of a cluster, and whether the profile can be planned."""
+"""Caches, Python packages, HIP's own answer, and the nodes of a cluster."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from rocenv.checks.catalogue import Answer, check, fail, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
-
-_LAYERS = {"host": "hardware", "engine": "engine", "image": "image"}
 
 
 @check(
@@ -166,28 +162,3 @@ def capacity(facts: Facts) -> Answer:
         "the device plugin's list does not reach the kubelet",
         "`kubectl rollout restart daemonset -n kube-system amdgpu-device-plugin-daemonset`, or another release of it",
     )
-
-
-@check(
-    id="profile.plan",
-    layer="environment",
-    severity="fail",
-    title="the profile can be planned on this host",
-    reads="everything that `rocenv plan PROFILE` decides",
-    why="what stands in the way of `rocenv up PROFILE`, in its own words",
-    source="rocenv plan",
-    after=(
-        "pci.gpu", "driver.loaded", "kfd.present", "kfd.topology", "kfd.open", "kfd.access", "render.access",
-        "userns.device-gid", "engine.desktop", "engine.same-kernel", "engine.rootless-gid", "image.arch",
-    ),
-)  # fmt: skip
-def plan(facts: Facts) -> Answer:
-    """The plan's own error, in the layer that it is of."""
-    if facts.plan_error is not None:
-        error = facts.plan_error
-        found = fail(f"rocenv plan {facts.asked.profile or ''}".rstrip(), error.message, error.hint or "see above")
-        return replace(found, layer=_LAYERS.get(error.kind, "environment"))
-    if facts.plan is None:
-        return skip("no profile was named")
-    gpus = listed(str(gpu.index) for gpu in facts.plan.gpus) or "none"
-    return ok(f"{facts.plan.profile}: {facts.plan.image.reference}, GPUs {gpus}")

@@ -1,0 +1,156 @@
+"""`rocenv doctor`: what keeps this machine, or a profile on it, from running ROCm containers, and what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rocenv.cli import console
+from rocenv.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocenv.checks.facts import Facts
+    from rocenv.model.check import Finding
+
+
+def command(
+    profile: Annotated[
+        str | None, typer.Argument(metavar="[PROFILE]", help="Also this profile, its image and its GPUs.")
+    ] = None,
+    *,
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="PATH", help="A capture instead of this machine.")
+    ] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
+    image: Annotated[str | None, typer.Option("--image", metavar="REF", help="Also this image, before a pull.")] = None,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option("--gpu", metavar="GFX", help="Judge images for this target instead."),
+    ] = None,
+    compose: Annotated[str | None, typer.Option("--compose", metavar="FILE", help="Read a compose file.")] = None,
+    dockerfile: Annotated[str | None, typer.Option("--dockerfile", metavar="FILE", help="Read a Dockerfile.")] = None,
+    argv: Annotated[
+        str | None, typer.Option("--argv", metavar="LINE", help="Read a command line: 'docker run …'.")
+    ] = None,
+    inside: Annotated[
+        str | None, typer.Option("--in", metavar="ENV", help="Also look from inside a running environment.")
+    ] = None,
+    venv: Annotated[
+        str | None, typer.Option("--venv", metavar="FOLDER", help="Also a Python environment's ROCm packages.")
+    ] = None,
+    symptom: Annotated[
+        str | None,
+        typer.Option("--symptom", metavar="TEXT", help="An error text (`-`: a log on stdin): what it points to first."),
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option("--expect-partition", metavar="MODE", help="The compute mode that GPUs should have.")
+    ] = None,
+    gpu_memory: Annotated[
+        int | None, typer.Option("--want-gpu-mem", metavar="GIB", min=1, help="Memory an integrated GPU should have.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="What would be loosened or not isolated fails.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe, as this user; show it first.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --fix: show alone.")] = False,
+    about: Annotated[str | None, typer.Option("--about", metavar="CHECK", help="Tell about one check.")] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List every check.")] = False,
+    save: Annotated[
+        str | None, typer.Option("--save", metavar="FILE", help="Write a bundle for a bug report, without secrets.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", "--verbose", help="Show the checks too that are well.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+) -> int:
+    """Name the cause, and the one command that mends it.
+
+    Without a profile: can this machine run any ROCm container. Ends with 0, or with the code of what fails first:
+    host 3, engine 4, image 5, environment and files 2.
+    """
+    if list_all or about is not None:
+        return _catalogue(about, as_json=as_json)
+    if dry_run and not fix:
+        raise UsageError("`--dry-run` goes with `--fix`", "`rocenv doctor --fix --dry-run`")
+    from rocenv.cli.examined import Wanted, gather
+
+    facts = gather(
+        Wanted(
+            host=host, engine=engine, profile=profile, image=image, gpus=gpu or (), compose=compose,
+            dockerfile=dockerfile, argv=argv, venv=venv, symptom=symptom, partition=partition, gpu_memory=gpu_memory,
+            strict=strict,
+        )
+    )  # fmt: skip
+    findings = _examined(facts, inside, engine)
+    if save is not None:
+        _save(save, host, facts, findings)
+    return _told(facts, findings, fix=fix, dry_run=dry_run, every=every, as_json=as_json)
+
+
+def _examined(facts: Facts, inside: str | None, engine: str | None) -> list[Finding]:
+    """The findings of all checks, those that a symptom points to first; then those from inside an environment."""
+    from rocenv.checks.run import run
+    from rocenv.checks.symptoms import pointed
+
+    first = pointed(facts.log) if facts.log is not None else ()
+    if facts.log is not None and not first:
+        console.warn("no check is known for that text; all are run in their order")
+    found = run(facts, first=first)
+    if inside is None:
+        return found
+    from rocenv.cli.within import look_inside
+
+    return [*found, *look_inside(inside, facts, engine)]
+
+
+def _told(facts: Facts, findings: Sequence[Finding], *, fix: bool, dry_run: bool, every: bool, as_json: bool) -> int:
+    from rocenv.checks.run import exit_code, verdict
+    from rocenv.report.doctor import doctor_json, doctor_text
+
+    worst = verdict(findings)
+    if as_json:
+        console.data_json(doctor_json(findings, worst))
+    else:
+        if facts.log is not None:
+            _pointed(facts.log)
+        console.data(doctor_text(findings, worst, every=every))
+    if fix:
+        from rocenv.cli.mending import mend
+
+        mend(facts, findings, dry_run=dry_run)
+    return exit_code(findings)
+
+
+def _pointed(log: str) -> None:
+    from rocenv.checks.symptoms import matched
+
+    for line, checks in matched(log):
+        console.say(f"`{line}` points to {', '.join(checks)}")
+
+
+def _catalogue(about: str | None, *, as_json: bool) -> int:
+    from rocenv.checks.catalogue import catalogue
+    from rocenv.checks.run import one
+    from rocenv.report import doctor as report
+
+    if about is not None:
+        check = one(about)
+        if as_json:
+            console.data_json(report.about_json(check))
+        else:
+            console.data(report.about_text(check))
+        return 0
+    checks = [entry.check for entry in catalogue().values()]
+    if as_json:
+        console.data_json(report.list_json(checks))
+    else:
+        console.data(report.list_text(checks))
+    return 0
+
+
+def _save(file: str, host: str | None, facts: Facts, findings: Sequence[Finding]) -> None:
+    from rocenv.checks.run import verdict
+    from rocenv.lifecycle.bundle import Bundle, save_bundle
+    from rocenv.report.doctor import doctor_json
+
+    bundle = Bundle(facts.engine, facts.engine_health, facts.env)
+    saved = save_bundle(file, host, bundle, doctor_json(findings, verdict(findings)))
+    console.say(f"{saved.file}: {saved.files} files, without names, addresses and secrets; `--host {file}` reads it")

@@ -1,0 +1,146 @@
+"""`rocenv doctor --fix`: what is safe to mend, as this user, and can be undone. Shown first; the rest is told."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocenv import process
+from rocenv.cli import console
+from rocenv.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocenv.checks.facts import Facts
+    from rocenv.model.check import Finding
+
+_SECONDS = 60.0
+_BAD = ("fail", "warn")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that can be mended here: what, how it is undone, and the doing."""
+
+    what: str
+    undo: str
+    do: Callable[[], None]
+
+
+def mend(facts: Facts, findings: Sequence[Finding], *, dry_run: bool) -> None:
+    """Show the steps, then take them. What needs root, a reboot or a decision is named and not done."""
+    steps = [step for finding in findings if finding.verdict in _BAD for step in steps_for(finding, facts)]
+    unique = list({step.what: step for step in steps}.values())
+    bad = [finding for finding in findings if finding.verdict in _BAD and finding.fix]
+    for finding in [finding for finding in bad if not steps_for(finding, facts)]:
+        console.say(f"not done for you: {finding.check}: {finding.fix}")
+    if not unique:
+        console.say("there is nothing that could be mended from here")
+        return
+    for step in unique:
+        console.say(f"{'would' if dry_run else 'will'} {step.what} (undo: {step.undo})")
+    if dry_run:
+        return
+    for step in unique:
+        step.do()
+        console.say(f"done: {step.what}")
+
+
+def steps_for(finding: Finding, facts: Facts) -> list[Step]:
+    """The steps that mend a finding from here; none where that is not safe or not possible."""
+    maker = _MAKERS.get(finding.check)
+    return maker(facts) if maker is not None else []
+
+
+def _compose(facts: Facts) -> list[Step]:
+    """A compose file with what is wrong in it mended; the file as it was stays beside it."""
+    from rocenv.checks.files.rewrite import mended
+
+    if facts.host is None:
+        return []
+    found = []
+    for document in facts.documents:
+        if document.kind == "compose":
+            new = mended(document.text, document.name, facts.host)
+            if new.text != document.text:
+                found.append(_rewriting(document.name, new.text, new.done))
+    return found
+
+
+def _rewriting(name: str, text: str, done: Sequence[str]) -> Step:
+    backup = f"{name}.rocenv-backup"
+    undo = f"mv {shlex.quote(backup)} {shlex.quote(name)}"
+    return Step(f"mend `{name}`: {'; '.join(done)}", undo, lambda: _rewrite(name, text, backup))
+
+
+def _rewrite(name: str, text: str, backup: str) -> None:
+    """Put a new text in a file's place; the old one keeps its permissions beside it. Raises UsageError."""
+    path, kept, draft = Path(name), Path(backup), Path(f"{name}.rocenv-new")
+    try:
+        if kept.exists():
+            raise UsageError(f"`{backup}` is there already: it may hold what you want to keep", f"move `{backup}` away")
+        draft.write_text(text, encoding="utf-8")
+        draft.chmod(path.stat().st_mode & 0o777)
+        os.link(path, kept)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        why = f"`{name}` cannot be written: {error.strerror}"
+        raise UsageError(why, "make the file and its folder your own") from error
+
+
+def _cdi(facts: Facts) -> list[Step]:
+    """A specification in the user's own folder, made anew by AMD's tool."""
+    own = str(Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "cdi")
+    specs = [spec.file for spec in (facts.health.cdi if facts.health else ()) if spec.file.startswith(own)]
+    undo = "none: it is made from the devices alone"
+    return [_run(["amd-ctk", "cdi", "generate", f"--output={file}"], f"make `{file}` anew", undo) for file in specs]
+
+
+def _containers(facts: Facts) -> list[Step]:
+    """Environments with nodes of another boot are removed; `rocenv up` makes them anew, volumes stay."""
+    engine = facts.engine_health
+    if engine is None:
+        return []
+    from rocenv.checks.engine.gives import stale_containers
+
+    undo = "`rocenv up` makes it anew; its caches stay"
+    names = stale_containers(facts)
+    return [_run([engine.kind, "rm", "--force", name], f"remove the container `{name}`", undo) for name in names]
+
+
+def _caches(facts: Facts) -> list[Step]:
+    """Folders of the caller's own that lack the permission to write."""
+    host, health = facts.host, facts.health
+    if host is None or health is None:
+        return []
+    own = [one.path for one in health.caches if not one.writable and one.owner == host.caller.uid]
+    return [_opened(Path(path)) for path in own]
+
+
+def _opened(path: Path) -> Step:
+    mode = path.stat().st_mode & 0o777
+    undo = f"chmod {mode:o} {shlex.quote(str(path))}"
+    return Step(f"let you write to `{path}`", undo, lambda: path.chmod(mode | 0o700))
+
+
+def _run(argv: list[str], what: str, undo: str) -> Step:
+    def do() -> None:
+        done = process.run(argv, seconds=_SECONDS)
+        if done.status != 0:
+            raise UsageError(f"`{shlex.join(argv)}` failed: {done.stderr.strip()[-300:]}", "run it by hand")
+
+    return Step(what, undo, do)
+
+
+_MAKERS: dict[str, Callable[[Facts], list[Step]]] = {
+    "compose.group-names": _compose,
+    "compose.device-exists": _compose,
+    "compose.gpu-driver": _compose,
+    "engine.cdi-fresh": _cdi,
+    "container.devnum": _containers,
+    "env.cache-writable": _caches,
+}

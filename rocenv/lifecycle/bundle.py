@@ -1,0 +1,115 @@
+"""A bundle for a bug report: the host's capture with what the engine said and what was found, fit to be shown.
+
+It can be read again wherever a capture is. Names of people, hosts and addresses, and what variables beyond ROCm's hold,
+are not in it.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rocenv
+from rocenv.host import read_beside, save_capture
+from rocenv.model.health import CdiNode, EngineHealth, OwnContainer, Store
+from rocenv.model.plan import EngineFacts
+
+if TYPE_CHECKING:
+    from rocenv.host.save import Saved
+
+_FILE = "doctor.json"
+_USER_IN_URL = re.compile(r"(\w+://)[^/@\s\"]+@")
+_HOME = re.compile(r"/home/[^/\s\"':,;]+")
+_ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}\b")
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
+_SHORT = 3  # letters: a name of fewer would be found within other words
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a bundle holds beside the capture."""
+
+    engine: EngineFacts | None
+    health: EngineHealth | None
+    env: Mapping[str, str] | None
+
+
+def save_bundle(file: str, host: str | None, bundle: Bundle, answer: Mapping[str, object]) -> Saved:
+    """Write it. `answer` is what `rocenv doctor --json` answers. Raises UsageError where it cannot be written."""
+    told = {
+        "version": 1,
+        "rocenv": rocenv.__version__,
+        "engine": asdict(bundle.engine) if bundle.engine else None,
+        "engine_health": {**asdict(bundle.health), "name": None} if bundle.health else None,
+        "env": dict(bundle.env) if bundle.env is not None else None,
+        "doctor": answer,
+    }
+    text = scrubbed(json.dumps(told, indent=1), _names())
+    return save_capture(file, host, anonymous=True, beside={_FILE: text.encode()})
+
+
+def read_bundle(path: str) -> Bundle | None:
+    """What was saved beside a capture; None where it is a capture alone, or not to be read."""
+    data = read_beside(_FILE, path)
+    try:
+        told = json.loads(data or b"null")
+        if not isinstance(told, dict):
+            return None
+        engine, health = told.get("engine"), told.get("engine_health")
+        return Bundle(
+            engine=_made(EngineFacts, engine) if engine else None,
+            health=_health(health) if health else None,
+            env={str(name): str(value) for name, value in told["env"].items()} if told.get("env") else None,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def scrubbed(text: str, names: Mapping[str, str]) -> str:
+    """A text without names: `names` maps each to what stands for it. Homes, addresses and logins go by their shape."""
+    for name, instead in names.items():
+        if len(name) >= _SHORT:
+            text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", instead, text)
+    text = _USER_IN_URL.sub(r"\1", text)
+    text = _HOME.sub("/home/user", text)
+    text = _MAIL.sub("MAIL", text)
+    return _ADDRESS.sub("ADDRESS", text)
+
+
+def _names() -> dict[str, str]:
+    """The names of this machine and its user."""
+    home = os.path.expanduser("~")  # noqa: PTH111 (a text to be replaced, not a path to be used)
+    found = {home: "~"} if home not in ("/", "/root") else {}
+    for name in (getpass.getuser(), os.environ.get("SUDO_USER", "")):
+        if name not in ("", "root"):
+            found[name] = "user"
+    host = socket.gethostname()
+    return {**found, host: "host", host.partition(".")[0]: "host"}
+
+
+def _made(kind: type[_T], told: Mapping[str, Any]) -> _T:
+    """A noun from its JSON: lists become tuples, keys that it does not have are passed over."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{key: _frozen(value) for key, value in told.items() if key in known})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+
+
+def _health(told: Mapping[str, Any]) -> EngineHealth:
+    stores = tuple(_made(Store, one) for one in told.get("stores") or ())
+    containers = told.get("containers")
+    own = None if containers is None else tuple(_container(one) for one in containers)
+    return _made(EngineHealth, {**told, "stores": stores, "containers": own})
+
+
+def _container(told: Mapping[str, Any]) -> OwnContainer:
+    return _made(OwnContainer, {**told, "devices": tuple(_made(CdiNode, one) for one in told.get("devices") or ())})
