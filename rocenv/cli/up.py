@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,12 +61,14 @@ def command(
         return 0
     with closing(open_engine(engine)) as program:
         program.begin(project.name(project.folder()))
-        from rocenv.lifecycle.up import decide, terminable  # imported while the engine answers
+        from rocenv.lifecycle.up import decide, look, terminable  # imported while the engine answers
 
         with terminable():
             plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish))
             _explain(plan)
             outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
+            if as_json or not no_test:
+                outcome = replace(outcome, environment=look(program, outcome.environment))
             results = [] if no_test else _proof(program, plan, outcome)
     return _closing(plan, outcome, results, tested=not no_test, as_json=as_json)
 

@@ -95,16 +95,9 @@ class Engine(Client):
         text = self._ask(self._find_question(project, name))
         return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
 
-    def begin_image(self, reference: str) -> None:
-        """Start asking for an image: `image` has the answer sooner."""
-        self._begin(self._image_question(reference))
-
-    def _image_question(self, reference: str) -> list[str]:
-        return ["image", "inspect", reference]
-
     def image(self, reference: str) -> ImageFacts | None:
         """The image of that reference on this engine, or None where it is not here."""
-        answer = self._answer(self._image_question(reference))
+        answer = self._answer(["image", "inspect", reference])
         if answer.status == 0:
             from rocenv.engine.images import image_facts
 

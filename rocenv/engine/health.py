@@ -73,15 +73,14 @@ class Examination:
             answer = process.finish(self._info, PATIENCE)
             found = _facts(engine.kind, answer, endpoint)
         except process.TimedOutError as error:
-            return None, replace(health, said=str(error), hint="`sudo systemctl restart docker`")
+            return None, health._replace(said=str(error), hint="`sudo systemctl restart docker`")
         except RocenvError as error:
-            return None, replace(health, said=error.message, hint=error.hint)
+            return None, health._replace(said=error.message, hint=error.hint)
         if found.rootless and docker:
             found = replace(found, gid_map=where.rootless_gid_map())
         info = json.loads(answer.stdout)
         free, inodes = room(found)
-        return found, replace(
-            health,
+        return found, health._replace(
             name=_name(info),
             free_bytes=free,
             free_inodes=inodes,

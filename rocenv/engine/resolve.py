@@ -40,7 +40,7 @@ def view(reference: str, engine: Engine | None, machine: str | None) -> ImageVie
     try:
         local = engine.image(reference)
     except RocenvError as error:
-        return replace(known, said=error.message)
+        return known._replace(said=error.message)
     if local is not None:
         return _from_engine(known, local)
     return _from_registry(known, wanted, _config(engine), machine)
@@ -70,8 +70,7 @@ def _from_engine(known: ImageView, local: ImageFacts) -> ImageView:
     env = dict(pair.partition("=")[::2] for pair in local.env)
     targets = arch_list(env.get("PYTORCH_ROCM_ARCH"))
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(local.machine or "", local.machine)
-    return replace(
-        known,
+    return known._replace(
         state="local",
         said=None,
         machines=(machine,) if machine else known.machines,
@@ -113,7 +112,7 @@ def _config(engine: Engine) -> Mapping[str, Any]:
 
 def _from_registry(known: ImageView, wanted: Reference, config: Mapping[str, Any], machine: str | None) -> ImageView:
     """The registry's answer; the places are tried as the daemon does, and the first that answers counts."""
-    last: ImageView = replace(known, state="unreachable", said="no registry was asked")
+    last: ImageView = known._replace(state="unreachable", said="no registry was asked")
     for source in registry.sources(wanted.full, config):
         try:
             return _found(known, source, machine)
@@ -123,9 +122,9 @@ def _from_registry(known: ImageView, wanted: Reference, config: Mapping[str, Any
                 return answer
             last = answer
         except OSError as error:
-            last = replace(known, state="unreachable", said=f"{source.base}: {getattr(error, 'reason', None) or error}")
+            last = known._replace(state="unreachable", said=f"{source.base}: {getattr(error, 'reason', None) or error}")
         except _BAD_ANSWER as error:
-            last = replace(known, state="unreachable", said=f"{source.base} answers what is no manifest: {error}")
+            last = known._replace(state="unreachable", said=f"{source.base} answers what is no manifest: {error}")
     return last
 
 
@@ -133,14 +132,13 @@ def _found(known: ImageView, source: registry.Source, machine: str | None) -> Im
     """An image that is there: its platforms and how much a pull fetches."""
     top = registry.manifest(source, source.version)
     if "manifests" not in top:
-        return replace(known, state="found", said=None, compressed_bytes=registry.layers_size(top))
+        return known._replace(state="found", said=None, compressed_bytes=registry.layers_size(top))
     platforms = [entry.get("platform") or {} for entry in top["manifests"]]
     machines = tuple(dict.fromkeys(str(one["architecture"]) for one in platforms if one.get("os") == "linux"))
-    found = replace(known, state="found", said=None, machines=machines or known.machines)
+    found = known._replace(state="found", said=None, machines=machines or known.machines)
     try:
-        return replace(
-            found, compressed_bytes=registry.layers_size(registry.manifest(source, registry.pick(top, machine)))
-        )
+        own = registry.manifest(source, registry.pick(top, machine))
+        return found._replace(compressed_bytes=registry.layers_size(own))
     except KeyError:
         return found  # not for this machine, which `image.arch` says
 
@@ -151,13 +149,13 @@ def _refusal(known: ImageView, source: registry.Source, wanted: Reference, error
     error.close()
     host = source.base.partition("://")[2]
     if error.code in _REFUSED or (error.code == 404 and "NAME_UNKNOWN" in said):  # noqa: PLR2004
-        return replace(
-            known, state="no-repository", said=f"{host} answers {error.code}", nearest=_siblings(source, wanted)
+        return known._replace(
+            state="no-repository", said=f"{host} answers {error.code}", nearest=_siblings(source, wanted)
         )
     state = _STATES.get(error.code, "unreachable")
     near = _near(source, wanted) if state == "no-tag" else ()
     what = "manifest unknown" if state == "no-tag" else f"{host} answers {error.code}"
-    return replace(known, state=state, said=what, nearest=near)
+    return known._replace(state=state, said=what, nearest=near)
 
 
 def _near(source: registry.Source, wanted: Reference) -> tuple[str, ...]:

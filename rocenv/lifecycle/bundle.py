@@ -12,7 +12,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rocenv
@@ -47,7 +47,7 @@ def save_bundle(file: str, host: str | None, bundle: Bundle, answer: Mapping[str
         "version": 1,
         "rocenv": rocenv.__version__,
         "engine": asdict(bundle.engine) if bundle.engine else None,
-        "engine_health": {**asdict(bundle.health), "name": None} if bundle.health else None,
+        "engine_health": _plain({**bundle.health._asdict(), "name": None}) if bundle.health else None,
         "env": dict(bundle.env) if bundle.env is not None else None,
         "doctor": answer,
     }
@@ -94,13 +94,23 @@ def _names() -> dict[str, str]:
     return {**found, host: "host", host.partition(".")[0]: "host"}
 
 
+def _plain(value: Any) -> Any:
+    """Nouns within as mappings, for JSON."""
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
 def _made(kind: type[_T], told: Mapping[str, Any]) -> _T:
     """A noun from its JSON: lists become tuples, keys that it does not have are passed over."""
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    known = kind.__annotations__
     return kind(**{key: _frozen(value) for key, value in told.items() if key in known})
 
 
 def _frozen(value: Any) -> Any:
+    """Lists as tuples, also within lists; what is a noun already stays one."""
     return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
 
 

@@ -122,6 +122,20 @@ def terminable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def look(engine: Engine, there: Environment) -> Environment:
+    """The environment as the engine has it now, with the labels of its image and its digest, which `up` has no need of.
+
+    Raises ImageError where its main process has ended again at once.
+    """
+    found = next((one for one in engine.find(project=there.project) if one.id == there.id), None)
+    if found is None or found.state != RUNNING:
+        raise ImageError(
+            f"`{there.container}` was started, and did not stay: its image cannot run `sleep infinity`",
+            f"`rocenv logs {there.name}` shows what it said; take an image that holds a shell and coreutils",
+        )
+    return replace(found, digest=engine.digests([found.id]).get(found.id))
+
+
 def _again(
     engine: Engine, there: Environment, plan: Plan, *, tell: Tell, ask: Ask | None, recreate: bool
 ) -> Outcome | None:
@@ -183,15 +197,12 @@ def _start(engine: Engine, there: Environment, tell: Tell) -> bool:
 
 def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> Environment | None:
     """Make and start the plan's container; None where another `up` made one of that name meanwhile."""
-    reference = plan.image.reference
-    engine.begin_image(reference)
     try:
         identity = _started(engine, plan, tell=tell, progress=progress)
     except EngineError:
         if _there(engine, plan):
             return None
         raise
-    image = engine.image(reference)
     return Environment(
         container=plan.container,
         id=identity,
@@ -199,13 +210,13 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
         project=plan.project,
         profile=plan.profile,
         state=RUNNING,
-        reference=reference,
-        digest=image.digest if image else None,
+        reference=plan.image.reference,
+        digest=None,
         plan=plan.labels.get("rocenv.plan", ""),
         gpus=plan.labels.get("rocenv.gpus", ""),
         owner=plan.labels.get("rocenv.owner"),
         created=None,
-        labels={**(image.labels if image else {}), **plan.labels},
+        labels=plan.labels,
     )
 
 

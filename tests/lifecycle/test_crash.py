@@ -142,7 +142,7 @@ def test_down_killed_at_each_step_is_finished_by_the_next_down(life: Life, kille
 def test_up_interrupted_at_each_step_leaves_nothing_half_made(life: Life, killer: Killer, when: str) -> None:
     steps = 0
     for _ in killer.walk("up", when, signal.SIGINT):
-        # One may be there, whole and running: when the image's answer is interrupted after the start.
+        # One may be there, whole and running: where the interrupt came after the start was done.
         assert all(there["State"]["Running"] for there in life.containers())
         life.clear()
         steps += 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rocenv.errors import EngineError, ImageError, UsageError
+from rocenv.lifecycle.up import look
 from rocenv.model.plan import EngineFacts, ImageChoice
 
 if TYPE_CHECKING:
@@ -40,6 +41,18 @@ def test_what_up_returns_is_what_the_engine_lists(life: Life) -> None:
     [listed] = life.engine.find(project=life.project)
     assert (made.container, made.id, made.plan, made.owner) == (listed.container, listed.id, listed.plan, listed.owner)
     assert made.labels == {key: value for key, value in listed.labels.items() if key in made.labels}
+    seen = look(life.engine, made)
+    assert seen.digest is not None
+    pulled = docker("image", "inspect", "--format", "{{index .RepoDigests 0}}", life.image)
+    assert pulled.strip().endswith(f"@{seen.digest}")
+    assert (seen.id, seen.state, seen.labels) == (listed.id, "running", listed.labels)
+
+
+def test_one_that_does_not_stay_is_told(life: Life) -> None:
+    made = life.up().environment
+    docker("kill", made.id)
+    with pytest.raises(ImageError, match="did not stay"):
+        look(life.engine, made)
 
 
 def test_a_changed_plan_is_refused_where_nobody_can_be_asked(life: Life) -> None:
