@@ -118,7 +118,8 @@ def _check_engine(facts: EngineFacts, host: Host) -> None:
             "install Docker Engine and `docker context use default`; or `--cpu` for a container without GPUs",
         )
     if facts.remote:
-        raise EngineError(f"the engine is on another host (`{facts.endpoint}`): the GPUs read here are not there", BACK)
+        where = f" (`{facts.endpoint}`)" if facts.endpoint else ""
+        raise EngineError(f"the engine is on another host{where}: the GPUs read here are not there", BACK)
     elsewhere = other_kernel(facts, host) if host.live else None
     if elsewhere is not None:
         raise EngineError(elsewhere, BACK)

@@ -41,6 +41,14 @@ def targets(gpus: Sequence[Gpu], host: Host, env: Mapping[str, str]) -> tuple[di
     return found, tuple(warnings)
 
 
+def names(gfx: str, gpus: Sequence[Gpu], host: Host) -> tuple[str, ...]:
+    """The variables that override the GPUs of one target among these: NAME where all are of it, else one for each."""
+    if all(gpu.gfx == gfx for gpu in gpus):
+        return (NAME,)
+    first = host.numa_nodes or 1
+    return tuple(f"{NAME}_{first + place}" for place, gpu in enumerate(gpus) if gpu.gfx == gfx) or (NAME,)
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """An override that people use: its value, the target that it passes for, how far that works, and why."""

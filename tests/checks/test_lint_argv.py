@@ -144,7 +144,7 @@ def test_every_lint_has_a_fault_that_it_finds() -> None:
         f"podman run --rm {GPU} --group-add=keep-groups --security-opt=label=disable rocm/pytorch rocminfo",
         "docker run --rm --device amd.com/gpu=all rocm/pytorch",
         "docker run --runtime=amd -e AMD_VISIBLE_DEVICES=0-3 rocm/pytorch",
-        f"docker run {GPU} --group-add=$(stat -c %g /dev/kfd) -e HF_TOKEN -e MAX_TOKENS=9 rocm/x sh -c 'docker run --rm x'",
+        f"docker run {GPU} --group-add=$(stat -c %g /dev/kfd) -e HF_TOKEN -e MAX_TOKENS=9 r sh -c 'docker run --rm x'",
         "docker run --rm -v /var/run/docker.sock:/var/run/docker.sock docker:cli docker run --privileged x",
         """docker run -it --device /dev/dxg -v /usr/lib/wsl/lib/libdxcore.so:/usr/lib/libdxcore.so:ro \\
         -v /opt/rocm/lib/librocdxg.so:/usr/lib/librocdxg.so:ro --shm-size 8g rocm/pytorch:latest""",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocenv.catalog import gpus as catalog
 from rocenv.catalog import images, releases
 from rocenv.catalog.references import Reference
@@ -12,7 +14,7 @@ from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
 from rocenv.model.check import Finding
 from rocenv.model.health import ImageView
-from rocenv.model.host import Host
+from rocenv.model.host import Gpu, Host
 from rocenv.rules import override
 
 AMD64 = ("x86_64", "amd64")
@@ -102,7 +104,7 @@ def targets(facts: Facts) -> Answer:
     held = image.gfx
     if held is None:
         return skip(f"nobody tells which targets {image.reference} holds code for")
-    found = [_held(gfx, held, image) for gfx in wanted]
+    found = [_held(gfx, held, image, _overriding(gfx, facts)) for gfx in wanted]
     worst = [finding for finding in found if finding.verdict != "ok"]
     return worst or ok(f"{listed(wanted)}: {image.gfx_source or 'its list'} has {listed(held, 12)}")
 
@@ -111,12 +113,23 @@ def _wanted(facts: Facts) -> tuple[str, ...]:
     """The targets that were named, or those of the host's discrete GPUs, or of all if there is none."""
     if facts.asked.targets or facts.host is None:
         return facts.asked.targets
-    discrete = [gpu for gpu in facts.host.gpus if gpu.kind == "dgpu"] or facts.host.gpus
-    return tuple(dict.fromkeys(gpu.gfx for gpu in discrete if gpu.gfx))
+    return tuple(dict.fromkeys(gpu.gfx for gpu in _chosen(facts.host) if gpu.gfx))
 
 
-def _held(gfx: str, held: tuple[str, ...], image: ImageView) -> Finding:
-    """One target against the image's list."""
+def _chosen(host: Host) -> Sequence[Gpu]:
+    """The GPUs that a container is given unless others are asked for."""
+    return [gpu for gpu in host.gpus if gpu.kind == "dgpu"] or host.gpus
+
+
+def _overriding(gfx: str, facts: Facts) -> tuple[str, ...]:
+    """The variables by which an override reaches the GPUs of one target alone."""
+    if facts.asked.targets or facts.host is None:
+        return (override.NAME,)
+    return override.names(gfx, _chosen(facts.host), facts.host)
+
+
+def _held(gfx: str, held: tuple[str, ...], image: ImageView, variables: tuple[str, ...]) -> Finding:
+    """One target against the image's list; an override is named by `variables`."""
     if catalog.covered(gfx, held):
         return ok(gfx)
     evidence = f"{gfx}; {image.reference} has {listed(held, 12)} ({image.gfx_source or 'its list'})"
@@ -127,7 +140,7 @@ def _held(gfx: str, held: tuple[str, ...], image: ImageView) -> Finding:
         return warn(
             evidence,
             f"no code for {gfx} is in it; that of {way.gfx} works {way.works} ({way.why}), and AMD does not support it",
-            f"at your own risk `-e {override.NAME}={way.value}`",
+            f"at your own risk `{' '.join(f'-e {name}={way.value}' for name in variables)}`",
             needs="container",
         )
     return fail(
@@ -258,8 +271,9 @@ def rocm_version(facts: Facts) -> Answer:
 
 
 def _since(gfx: str) -> Version | None:
+    """The release from which on AMD's lists hold a target; of `5.x` nobody knows more than the 5."""
     target = catalog.target(gfx)
-    return Version.parse(target.official_since) if target and target.official_since else None
+    return Version.parse(target.official_since.removesuffix(".x")) if target and target.official_since else None
 
 
 def _newest_here(host: Host) -> Version | None:
