@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.model.check import Check, Finding
 
@@ -31,6 +30,9 @@ MODULES: tuple[str, ...] = (
     "rocenv.checks.environment.variables",
     "rocenv.checks.environment.state",
     "rocenv.checks.environment.container",
+)
+# Those of texts, which are read only where a text is given.
+TEXTS: tuple[str, ...] = (
     "rocenv.checks.files.compose",
     "rocenv.checks.files.argv",
     "rocenv.checks.files.dockerfile",
@@ -45,8 +47,7 @@ MODULES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A check with the function that answers it."""
 
     check: Check
@@ -79,11 +80,11 @@ def check(
     return register
 
 
-def catalogue() -> dict[str, Entry]:
-    """Every check by its id, in the order of MODULES."""
-    for module in MODULES:
+def catalogue(*, texts: bool = True) -> dict[str, Entry]:
+    """Every check by its id, in the order of MODULES; those of texts are left out where they are not `texts`."""
+    for module in (*MODULES, *TEXTS) if texts else MODULES:
         import_module(module)
-    return dict(_entries)
+    return {name: entry for name, entry in _entries.items() if texts or entry.check.layer != "files"}
 
 
 def ok(evidence: str) -> Finding:

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NoReturn
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from rocenv.errors import RocenvError
-from rocenv.model.health import (
-    Asked,
-    ClusterNode,
-    Document,
-    EngineHealth,
-    Health,
-    ImageView,
-    Smoke,
-)
-from rocenv.model.host import Host
-from rocenv.model.plan import EngineFacts, Plan
+from rocenv.model.health import Asked
+
+if TYPE_CHECKING:
+    from rocenv.errors import RocenvError
+    from rocenv.model.health import ClusterNode, Document, EngineHealth, Health, ImageView, Smoke
+    from rocenv.model.host import Host
+    from rocenv.model.plan import EngineFacts, Plan
 
 
 class MissingFactError(Exception):
     """A fact that a check needs was not read; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Facts by where they come from. `env` are the caller's variables that ROCm reads, `log` an error text."""
 
     host: Host | None = None
@@ -33,7 +27,7 @@ class Facts:
     engine: EngineFacts | None = None
     engine_health: EngineHealth | None = None
     image: ImageView | None = None
-    asked: Asked = field(default_factory=Asked)
+    asked: Asked = Asked()
     env: Mapping[str, str] | None = None
     packages: Mapping[str, str] | None = None  # Python distributions, by name
     documents: tuple[Document, ...] = ()
@@ -42,7 +36,7 @@ class Facts:
     log: str | None = None
     plan: Plan | None = None
     plan_error: RocenvError | None = None
-    missing: Mapping[str, str] = field(default_factory=dict)  # field → why it was not read
+    missing: Mapping[str, str] = MappingProxyType({})  # field → why it was not read
 
     def need_host(self) -> Host:
         """The host; raises MissingFactError."""

@@ -18,7 +18,7 @@ def run(facts: Facts, *, only: Collection[str] = (), first: Sequence[str] = ()) 
 
     Raises UsageError for a check that there is not.
     """
-    entries = catalogue()
+    entries = catalogue(texts=bool(facts.documents or any(_of_text(name) for name in only)))
     wanted = _with_causes(entries, only) if only else entries.keys()
     told = _Told()
     for name in entries:
@@ -27,6 +27,10 @@ def run(facts: Facts, *, only: Collection[str] = (), first: Sequence[str] = ()) 
     order = {name: place for place, name in enumerate(first)}
     names = sorted((name for name in entries if name in wanted), key=lambda name: order.get(name, len(order)))
     return [finding for name in names for finding in told.findings[name]]
+
+
+def _of_text(name: str) -> bool:
+    return name.startswith(("compose.", "dockerfile.", "argv."))
 
 
 def verdict(findings: Iterable[Finding]) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ def gather(wanted: Wanted) -> Facts:
     reference = wanted.image or (facts.plan.image.reference if facts.plan else None)
     if reference is None:
         return facts
-    return replace(facts, image=_image(reference, engine if facts.engine else None, host))
+    return facts._replace(image=_image(reference, engine if facts.engine else None, host))
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -148,9 +148,8 @@ def _text(name: str) -> str:
     except OSError as error:
         raise UsageError(f"`{name}` cannot be read: {error.strerror}", "name a file that is there") from error
     if len(data) > _DOCUMENT_BYTES:
-        raise UsageError(
-            f"`{name}` is larger than {_DOCUMENT_BYTES >> 20} MiB", "name the file itself, not what it builds"
-        )
+        most = _DOCUMENT_BYTES >> 20
+        raise UsageError(f"`{name}` is larger than {most} MiB", "name the file itself, not what it builds")
     return data.decode(errors="replace")
 
 
@@ -180,14 +179,14 @@ def _planned(facts: Facts, wanted: Wanted) -> Facts:
     folder = project.folder()
     overrides: dict[str, Any] = {"image.reference": wanted.image} if wanted.image else {}
     profile = load_profile(wanted.profile, project=folder, overrides=overrides)
-    asked = replace(facts.asked, profile=profile.name, gpus=profile.gpus, loosen=profile.loosen)
-    facts = replace(facts, asked=asked)
+    asked = facts.asked._replace(profile=profile.name, gpus=profile.gpus, loosen=profile.loosen)
+    facts = facts._replace(asked=asked)
     engine = facts.engine or EngineFacts(wanted.engine or "docker", assumed=True)
     request = Request(project.name(folder), str(folder), home=os.environ.get("HOME"))
     try:
-        return replace(facts, plan=make_plan(profile, facts.need_host(), engine, request))
+        return facts._replace(plan=make_plan(profile, facts.need_host(), engine, request))
     except RocenvError as error:
-        return replace(facts, plan_error=error)
+        return facts._replace(plan_error=error)
 
 
 def _image(reference: str, engine: Engine | None, host: Host) -> ImageView:
@@ -201,6 +200,6 @@ def _bundled(facts: Facts, captured: str) -> Facts:
     from rocenv.lifecycle.bundle import read_bundle
 
     bundle = read_bundle(captured)
-    return (
-        facts if bundle is None else replace(facts, engine=bundle.engine, engine_health=bundle.health, env=bundle.env)
-    )
+    if bundle is None:
+        return facts
+    return facts._replace(engine=bundle.engine, engine_health=bundle.health, env=bundle.env)

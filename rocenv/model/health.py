@@ -1,32 +1,34 @@
 """What a doctor looks at beyond a Host: facts without opinions, unknown is None. Sizes are bytes.
 
-A Host is what every command needs; these cost more to read and are read for the doctor alone.
+A Host is what every command needs; these cost more to read and are read for the doctor alone. Named tuples, for that
+many classes are made each time the doctor starts, and dataclasses of this shape take ten times as long to make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """What opening a device node for reading and writing answered: an errno's name, TIMEOUT, or None: it opened."""
 
     path: str
     errno: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DkmsTree:
+class DkmsTree(NamedTuple):
     """One version of amdgpu in DKMS, and how far it has come for each kernel: added | built | installed."""
 
     version: str
-    kernels: Mapping[str, str] = field(default_factory=dict)
+    kernels: Mapping[str, str] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
+class Stuck(NamedTuple):
     """A process in uninterruptible sleep and the kernel function that it sleeps in."""
 
     pid: int
@@ -34,8 +36,7 @@ class Stuck:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """A line of /etc/group; `member`: the caller is named in it."""
 
     name: str
@@ -43,16 +44,14 @@ class Group:
     member: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SubIds:
+class SubIds(NamedTuple):
     """A range of /etc/subuid or /etc/subgid that the caller may map."""
 
     first: int
-    count: int
+    length: int
 
 
-@dataclass(frozen=True, slots=True)
-class CdiNode:
+class CdiNode(NamedTuple):
     """A device node that a CDI device passes on, with its numbers where the spec names them."""
 
     path: str
@@ -60,18 +59,16 @@ class CdiNode:
     minor: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CdiSpec:
+class CdiSpec(NamedTuple):
     """A CDI specification; `problem` where it cannot be read as one."""
 
     file: str
     kind: str | None
-    devices: Mapping[str, tuple[CdiNode, ...]] = field(default_factory=dict)
+    devices: Mapping[str, tuple[CdiNode, ...]] = _NOTHING
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFolder:
+class CacheFolder(NamedTuple):
     """A folder that ROCm's libraries write to, by the user who owns it."""
 
     path: str
@@ -79,8 +76,7 @@ class CacheFolder:
     writable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """More of a host. `missing` says of a field that is None, and could be read by somebody else, who that is."""
 
     system: str = "Linux"
@@ -93,13 +89,13 @@ class Health:
     kernel_log: tuple[str, ...] | None = None  # its lines that speak of GPUs, their driver, or a module refused
     numa_balancing: int | None = None
     iommus: int | None = None
-    iommu_types: Mapping[str, str] = field(default_factory=dict)  # BDF → DMA | DMA-FQ | identity
+    iommu_types: Mapping[str, str] = _NOTHING  # BDF → DMA | DMA-FQ | identity
     memlock: int | None = None  # the soft limit; -1: none
     stuck: tuple[Stuck, ...] = ()
     groups: tuple[Group, ...] = ()
     subuid: tuple[SubIds, ...] | None = None
     subgid: tuple[SubIds, ...] | None = None
-    page_limits: Mapping[str, int] = field(default_factory=dict)  # of ttm, amdttm: pages of 4 KiB
+    page_limits: Mapping[str, int] = _NOTHING  # of ttm, amdttm: pages of 4 KiB
     module_loaded: str | None = None  # srcversion of the amdgpu that runs
     module_installed: str | None = None  # and of the one that is installed for this kernel
     cdi: tuple[CdiSpec, ...] = ()
@@ -113,11 +109,10 @@ class Health:
     caches: tuple[CacheFolder, ...] = ()
     shm_bytes: int | None = None
     seccomp: int | None = None  # of this process: 0 none, 1 strict, 2 a filter
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """A folder in which an engine keeps images."""
 
     path: str
@@ -125,8 +120,7 @@ class Store:
     bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OwnContainer:
+class OwnContainer(NamedTuple):
     """A container of rocenv's and the device numbers that it was made with."""
 
     name: str
@@ -134,8 +128,7 @@ class OwnContainer:
     devices: tuple[CdiNode, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EngineHealth:
+class EngineHealth(NamedTuple):
     """More of an engine, also of one that does not answer."""
 
     kind: str = "docker"
@@ -154,8 +147,7 @@ class EngineHealth:
     containers: tuple[OwnContainer, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ImageView:
+class ImageView(NamedTuple):
     """What is known of an image, whoever told it: the catalog, its registry, a local copy, or a look inside."""
 
     reference: str
@@ -173,16 +165,15 @@ class ImageView:
     unpacked_bytes: int | None = None
     inodes: int | None = None
     user: str | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = _NOTHING
     groups: Mapping[str, int] | None = None
     torch: str | None = None  # its version
     hip: str | None = None  # torch.version.hip of that torch
-    pythons: Mapping[str, str | None] = field(default_factory=dict)  # path → torch.version.hip seen by it
+    pythons: Mapping[str, str | None] = _NOTHING  # path → torch.version.hip seen by it
     programs: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What the person who asks wants to do."""
 
     profile: str | None = None
@@ -194,7 +185,7 @@ class Asked:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # a tuple has a `count` of its own
 class Smoke:
     """What HIP answered: how many devices, or an error; on the host and in a container."""
 
@@ -203,8 +194,7 @@ class Smoke:
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterNode:
+class ClusterNode(NamedTuple):
     """A node of a Kubernetes cluster: the groups that own its GPU nodes, and what it offers against what it has."""
 
     name: str
@@ -213,8 +203,7 @@ class ClusterNode:
     gpus: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A text to be read for faults: a compose file, a Dockerfile, or a command line (argv)."""
 
     kind: str  # compose | dockerfile | argv

@@ -70,5 +70,6 @@ def mend(node: DeviceNode, user: str = "$USER") -> str:
     if for_groups(node) and node.group:
         return f"`sudo usermod -aG {node.group} {user}`, then log out and in again"
     if for_groups(node):
-        return f"`sudo groupadd -g {node.gid} render && sudo usermod -aG render {user}`, then log out and in again"
+        name = f"gpu{node.gid}"  # the host knows the number by no name
+        return f"`sudo groupadd -g {node.gid} {name} && sudo usermod -aG {name} {user}`, then log out and in again"
     return UDEV_RULE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocenv.checks.access.who import groups_of, lxc_lines, nodes_of, numbers, rootful, who, wrong_in_lxc
-from rocenv.checks.catalogue import Answer, check, fail, ok, skip, warn
+from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
 from rocenv.rules import namespaces
@@ -40,8 +40,9 @@ def session(facts: Facts) -> Answer:
     if not stale:
         return ok(f"the groups of {health.user} in /etc/group are those of this session, as far as nodes ask for them")
     names = listed(f"{group.name} ({group.gid})" for group in stale)
-    say = warn if rootful(facts) else fail
-    return say(
+    if rootful(facts):
+        return info(f"{names}: not in this session", "containers of a rootful engine do not need it")
+    return fail(
         f"/etc/group has {health.user} in {names}; this process is in {numbers(host)}",
         "the group was given after this login, and a session keeps the groups that it began with",
         f"log out and in again (or `newgrp {stale[0].name}` for one shell)",
@@ -67,7 +68,8 @@ def user_namespace(facts: Facts) -> Answer:
         return (
             ok("ids here are the host's") if host.user_namespace is False else skip("/proc/self/uid_map was not read")
         )
-    refused = [node for node in nodes if not node.accessible]
+    # Root in here is not the host's: what the kernel itself did not open is closed, unless it is open to everybody.
+    refused = [node for node in nodes if not opens(node, -1, ()) and not (host.live and node.accessible)]
     if not refused:
         return ok("this is a user namespace, and the nodes can be opened in it" if nodes else "no node is of nogroup")
     return fail(
@@ -144,7 +146,7 @@ def rootless_gid(facts: Facts) -> Answer:
 def _ranges(facts: Facts) -> tuple[tuple[int, int, int], ...] | None:
     """The caller's ranges of /etc/subgid as rows of a map; None where they were not read."""
     ranges = facts.health.subgid if facts.health else None
-    return None if ranges is None else tuple((place, one.first, one.count) for place, one in enumerate(ranges, 1))
+    return None if ranges is None else tuple((place, one.first, one.length) for place, one in enumerate(ranges, 1))
 
 
 def _shown(rows: Sequence[tuple[int, int, int]]) -> str:

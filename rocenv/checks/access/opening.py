@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rocenv.checks.access.errnos import answer_to
 from rocenv.checks.access.who import groups_of, lxc_lines, nodes_of, numbers, renders, rootful, who, wrong_in_lxc
-from rocenv.checks.catalogue import Answer, check, fail, ok, skip, warn
+from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import inside, listed
 from rocenv.model.check import Finding
@@ -119,13 +119,8 @@ def _permitted(facts: Facts, nodes: Sequence[DeviceNode]) -> Answer:
         f"{listed(f'{node.path} is {owned(node)}' for node in alike)}; uid {host.caller.uid} is in {numbers(host)}"
     )
     if rootful(facts):
-        return warn(
-            evidence,
-            "this user cannot open it outside of containers; the engine's containers get its group by number",
-            _mended(facts, alike),
-            needs="login",
-            verify=_LIST,
-        )
+        cause = f"containers of a rootful engine get its group by number; outside of them: {_mended(facts, alike)}"
+        return info(evidence, cause)
     cause, fix, needs = _refusal(facts, alike)
     return fail(evidence, cause, fix, needs=needs, verify=_LIST)
 

@@ -60,7 +60,7 @@ def subids(facts: Facts) -> Answer:
         return skip("/etc/subuid or /etc/subgid could not be read")
     lacking = [name for name, ranges in files.items() if not ranges]
     if not lacking:
-        return ok("; ".join(f"{name}: {sum(one.count for one in ranges or ())} ids" for name, ranges in files.items()))
+        return ok("; ".join(f"{name}: {sum(one.length for one in ranges or ())} ids" for name, ranges in files.items()))
     user = health.user or "$USER"
     return fail(
         f"{listed(lacking)} has no line for {user}",
