@@ -1,0 +1,28 @@
+"""A step of the engine's that must not stay half done: it goes on through an interrupt, and the interrupt is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocenv import process
+
+
+def test_an_interrupt_waits_for_the_step_and_is_told_after() -> None:
+    done, interrupted = process.run_through(["sh", "-c", "echo before; kill -INT $PPID; echo after"], seconds=60)
+    assert (done.stdout, done.status, interrupted) == ("before\nafter\n", 0, True)
+
+
+def test_nothing_came_between() -> None:
+    done, interrupted = process.run_through(["sh", "-c", "echo out; echo err >&2; exit 3"], seconds=60)
+    assert (done.stdout, done.stderr, done.status, interrupted) == ("out\n", "err\n", 3, False)
+
+
+def test_a_terminals_interrupt_does_not_reach_it() -> None:
+    # A terminal sends its signal to a whole process group; the step has one of its own, and meets only itself there.
+    done, interrupted = process.run_through(["sh", "-c", "trap 'echo hit' INT; kill -INT 0; echo on"], seconds=60)
+    assert (done.stdout, interrupted) == ("hit\non\n", False)
+
+
+def test_one_that_hangs_is_ended() -> None:
+    with pytest.raises(process.TimedOutError):
+        process.run_through(["sleep", "1000"], seconds=0.01)
