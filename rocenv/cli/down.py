@@ -10,6 +10,7 @@ import typer
 from rocenv.cli import console, inside, project
 from rocenv.engine import Engine, open_engine
 from rocenv.lifecycle.down import down
+from rocenv.lifecycle.find import elsewhere
 from rocenv.model.proof import Environment
 
 
@@ -35,12 +36,23 @@ def _meant(engine: Engine, name: str | None, *, everything: bool) -> list[Enviro
     """The environments to remove; those of other users are left out, and named."""
     if name is not None:
         return [inside.environment(engine, name)]
-    found = engine.find() if everything else engine.find(project=project.name(project.folder()))
+    folder = project.folder()
+    found = engine.find() if everything else engine.find(project=project.name(folder))
     own = [there for there in found if there.owner == str(os.getuid())]
     for there in found:
         if there not in own:
             console.say(f"left {there.container}: it is user {there.owner}'s (`rocenv down {there.name}` removes it)")
-    return own
+    if everything:
+        return own
+    return [there for there in own if not _left(there, elsewhere(there, str(folder)))]
+
+
+def _left(there: Environment, other: str | None) -> bool:
+    """Whether it stays because it is of another folder that has this one's name; says so."""
+    if other is None:
+        return False
+    console.say(f"left {there.container}: it is of the folder {other} (`rocenv down` there removes it)")
+    return True
 
 
 def _caches(engine: Engine, found: list[Environment], *, everything: bool) -> list[str]:

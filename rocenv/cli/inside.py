@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def environment(engine: Engine, name: str | None) -> Environment:
     """The environment that is meant, seen from the working directory."""
-    here = project.name(project.folder())
-    engine.begin_find(here)
+    folder = project.folder()
+    engine.begin_find(project.name(folder))
     from rocenv.lifecycle.find import pick  # imported while the engine answers
 
-    return pick(engine, here, name)
+    return pick(engine, project.name(folder), str(folder), name)
 
 
 def running_environment(engine: Engine, name: str | None) -> Environment:

@@ -31,7 +31,8 @@ def look_inside(name: str, facts: Facts, kind: str | None) -> list[Finding]:
     from rocenv.lifecycle.find import pick, running
 
     engine = open_engine(kind)
-    there = running(pick(engine, project.name(project.folder()), name))
+    folder = project.folder()
+    there = running(pick(engine, project.name(folder), str(folder), name))
     argv = engine.exec_argv(there.container, ["sh", "-s"], interactive=True, tty=False)
     try:
         done = process.run(argv, seconds=PATIENCE, data=SCRIPT.read_bytes())

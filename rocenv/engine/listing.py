@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LABELS = (
     "rocenv.version",
     "rocenv.project",
+    "rocenv.folder",
     "rocenv.name",
     "rocenv.profile",
     "rocenv.plan",

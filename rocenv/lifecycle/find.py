@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, UsageError
 from rocenv.model.proof import Environment
 
 
-def pick(engine: Engine, project: str, name: str | None) -> Environment:
-    """The project's environment of that name; without one its only environment. Raises UsageError.
+def elsewhere(there: Environment, folder: str) -> str | None:
+    """The folder that an environment is of, where that is not `folder` but another one of the same name.
+
+    A folder that is gone has been moved or removed: its environments are those of the one that is here now.
+    """
+    own = there.labels.get("rocenv.folder")
+    return own if own and own != folder and Path(own).is_dir() else None
+
+
+def pick(engine: Engine, project: str, folder: str, name: str | None) -> Environment:
+    """The environment of that name of the project in `folder`; without a name its only one. Raises UsageError.
 
     `name` may also be the container's whole name. One-off containers are not meant.
     """
-    found = [there for there in engine.find(project=project) if "rocenv.once" not in there.labels]
+    found = [
+        there
+        for there in engine.find(project=project)
+        if "rocenv.once" not in there.labels and elsewhere(there, folder) is None
+    ]
     if name is not None:
         found, others = [there for there in found if name in (there.name, there.container)], found
         if not found:

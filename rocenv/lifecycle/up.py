@@ -13,6 +13,7 @@ from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.decided import changes, labelled, moved
 from rocenv.lifecycle.fetch import fetch
+from rocenv.lifecycle.find import elsewhere
 from rocenv.lifecycle.volumes import prepare, unready
 from rocenv.model.proof import Environment
 
@@ -162,6 +163,12 @@ def _must_be_own(there: Environment, plan: Plan) -> None:
         raise EngineError(
             f"`{there.container}` is an environment of another user (uid {there.owner}); it is left alone",
             "`--name OTHER` makes one of your own",
+        )
+    other = elsewhere(there, plan.labels.get("rocenv.folder", ""))
+    if other is not None:
+        raise EngineError(
+            f"`{there.container}` is the environment of another folder of this name, `{other}`; it is left alone",
+            "`--name OTHER` makes one for this folder",
         )
 
 

@@ -34,7 +34,7 @@ def prepare(engine: Engine, plan: Plan, volumes: Mapping[str, str], tell: Callab
     for name in volumes:
         engine.make_volume(name + MARK, labels)
         engine.make_volume(name, labels)
-    tell(f"made {len(volumes)} cache volume{'s' if len(volumes) > 1 else ''}: {', '.join(volumes)}")
+    tell(f"made {len(volumes)} cache volume{'s' if len(volumes) > 1 else ''}")
     _hand_over(engine, plan, volumes, tell)
     for name in volumes:
         engine.remove_volume(name + MARK)

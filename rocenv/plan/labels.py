@@ -9,6 +9,7 @@ import rocenv
 from rocenv.model.host import Host
 from rocenv.model.plan import Plan
 from rocenv.plan.access import VISIBLE
+from rocenv.plan.storage import WORKSPACE
 
 
 def labels(plan: Plan, host: Host) -> dict[str, str]:
@@ -28,6 +29,7 @@ def labels(plan: Plan, host: Host) -> dict[str, str]:
     return {
         "rocenv.version": rocenv.__version__,
         "rocenv.project": plan.project,
+        "rocenv.folder": next((one.source for one in plan.mounts if one.target == WORKSPACE), ""),
         "rocenv.name": plan.name,
         "rocenv.profile": plan.profile,
         "rocenv.plan": digest(plan),

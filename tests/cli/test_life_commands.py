@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING, Any
 
@@ -323,3 +324,28 @@ class TestTold:
         assert done.returncode == 2
         assert "unset ROCENV_HOST" in done.stderr
         assert containers(home) == []
+
+
+def test_a_folder_of_the_same_name_is_another_project(
+    running: TestBed, make_bed: Callable[[Path], TestBed], tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o755)
+    twin = make_bed(tmp_path / "elsewhere" / running.project.name)
+    (twin.project / "rocenv.yaml").write_text((running.project / "rocenv.yaml").read_text())
+    there = containers(running)
+    assert len(there) == 1
+
+    up = twin.rocenv("up", "--no-test")
+    assert up.returncode == 4, up.stderr
+    assert str(running.project) in up.stderr
+    assert "--name OTHER" in up.stderr
+    assert twin.rocenv("exec", "--", "true").returncode == 125
+    down = twin.rocenv("down")
+    assert down.returncode == 0, down.stderr
+    assert f"of the folder {running.project}" in down.stderr
+    assert containers(running) == there
+
+    assert_well(twin.rocenv("up", "--no-test", "--name", "second"))
+    assert len(containers(running)) == 2
+    assert_well(twin.rocenv("down"))
+    assert containers(running) == there
