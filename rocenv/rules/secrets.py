@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-# At the end of the name: HF_TOKEN holds one, TOKENIZERS_PARALLELISM and MAX_TOKENS do not.
+# At the end of the name: HF_TOKEN holds one, TOKENIZERS_PARALLELISM, MAX_TOKENS and S3_NO_CREDENTIALS do not.
 _SECRET = re.compile(
-    r"(^|_)(TOKEN|SECRET|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|API_?KEY|CREDENTIALS?)$", re.IGNORECASE
+    r"(?<!NO_)(?:^|(?<=_))(TOKEN|SECRET|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|API_?KEY|CREDENTIALS?)$",
+    re.IGNORECASE,
 )
 
 

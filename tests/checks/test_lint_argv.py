@@ -88,7 +88,7 @@ FAULTS: list[tuple[str, list[str], list[str]]] = [
         ["argv.image-word fail 1"],
         ["--security-opt seccomp=unconfined"],
     ),
-    (f"docker run {GPU} --ipc host --shm-size 8g rocm/pytorch", ["argv.shm warn 1"], ["remove `--ipc=host`"]),
+    (f"docker run {GPU} --ipc host --shm-size 8g rocm/pytorch", ["argv.shm info 1"], ["without `--ipc=host`"]),
     (f"docker run {GPU} --runtime=nvidia rocm/pytorch", ["argv.runtime fail 1"], []),
     (f"docker run {GPU} -e NVIDIA_VISIBLE_DEVICES=all rocm/pytorch", ["argv.nvidia-env warn 1"], []),
     (

@@ -48,7 +48,7 @@ FAULTS: list[tuple[list[str], list[str], list[str]]] = [
     (["privileged: true"], ["compose.privileged warn 5"], ["remove `privileged: true`"]),
     (["security_opt:", "  - seccomp:unconfined"], ["compose.seccomp info 6"], ["SYS_NICE"]),
     (["security_opt: [seccomp=unconfined]"], ["compose.seccomp info 5"], []),
-    (["ipc: host", "shm_size: 16g"], ["compose.shm warn 6"], ["remove `ipc: host`"]),
+    (["ipc: host", "shm_size: 16g"], ["compose.shm info 6"], ["without `ipc: host`"]),
     (["devices: [/dev/kfd, /dev/dri/renderD128, /dev/dri/renderD129]"], ["compose.shm warn 3"], ["shm_size: 16g"]),
     (["volumes: ['/opt/rocm:/opt/rocm:ro']"], ["compose.host-rocm warn 5"], ["remove the mount"]),
     (["user: '568:568'"], ["compose.user-groups warn 5"], ["not root"]),
@@ -182,6 +182,14 @@ services:
     image: rocm/pytorch
     runtime: amd
     environment: {AMD_VISIBLE_DEVICES: "0,1"}
+""",
+    "mounted-with-a-rule": """
+services:
+  a:
+    image: example/ollama-rocm:1
+    devices: [/dev/kfd]
+    device_cgroup_rules: ['c 226:* rmw']
+    volumes: [/dev/dri:/dev/dri]
 """,
     "no-gpu-at-all": """
 services:

@@ -7,7 +7,7 @@ from checks.linted import ids, lint, told
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocenv.checks.files.dockerfile_reading import read
+from rocenv.checks.files.dockerfile_reading import filled, read
 
 ROCM = "FROM rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.9.1\n"
 UBUNTU = "FROM ubuntu:24.04\n"
@@ -174,6 +174,13 @@ FROM base-${BACKEND}
 RUN true
 """
     % ("0" * 64),
+    "own-index": """FROM ubuntu:24.04
+ENV INDEX=https://wheels.example/simple
+ARG ARCHS=gfx90a;gfx942
+ARG CACHE_S3_NO_CREDENTIALS=0
+RUN pip install torch --index-url ${INDEX} && pip install torch -f https://wheels.example/torch
+RUN pip3 install torch==${TORCH} --extra-index-url ${UNKNOWN}
+""",
     "onbuild": ROCM + "ONBUILD RUN true\nHEALTHCHECK CMD true\nSTOPSIGNAL SIGINT\nlabel a=b\nVOLUME /x\nEXPOSE 80\n",
 }
 
@@ -196,6 +203,13 @@ def test_lines_are_counted_over_continuations_comments_and_documents() -> None:
         [("bash", "D:6")],
         [("one", "D:7")],
     ]
+
+
+def test_references_do_not_multiply() -> None:
+    many = "FROM a\nARG A=" + "$B" * 400 + "\nARG B=" + "$A" * 400 + "\nRUN groupadd -g $A render\n"
+    assert len(filled("$A", read(many, "D").values)) < 1 << 20
+    assert filled("${X:-1}${X:+2}${B}$B", {"B": "b"}) == "1bb"
+    assert filled("${B:+2}", {"B": "b"}) == "2"
 
 
 def test_windows_escape_and_line_ends() -> None:

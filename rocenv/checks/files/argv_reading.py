@@ -158,6 +158,7 @@ def _container(line: Line) -> Container:
         runtime=line.value("runtime"),
         user=line.value("user"),
         gpus=line.value("gpus"),
+        rules=line.values("device-cgroup-rule"),
     )
 
 

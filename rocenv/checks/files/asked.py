@@ -56,6 +56,7 @@ class Container:
     runtime: Word | None = None
     user: Word | None = None
     gpus: Word | None = None  # `gpus:` or --gpus
+    rules: tuple[Word, ...] = ()  # of the device cgroup, which let a mounted node be opened
     drivers: tuple[tuple[Word, tuple[str, ...]], ...] = ()  # compose: reserved drivers, each with its device ids
 
     @property

@@ -85,6 +85,7 @@ def _container(service: str, table: Table) -> Container:
         runtime=_word(entry(table, "runtime")),
         user=_word(entry(table, "user")),
         gpus=_gpus(entry(table, "gpus")),
+        rules=_words(entry(table, "device_cgroup_rules")),
         drivers=tuple(_drivers(below(table, "deploy", "resources", "reservations", "devices"))),
     )
 

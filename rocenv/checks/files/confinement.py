@@ -60,10 +60,10 @@ def shm(asked: Container, given: Given) -> Iterator[Finding]:
     size, ipc = asked.shm_size, asked.ipc
     keys = ("--ipc=host", "--shm-size") if asked.kind == "argv" else ("ipc: host", "shm_size")
     if size is not None and ipc is not None and ipc.text == "host":
-        yield warn(
+        yield info(
             f"{size.where}: {asked.name} has `{keys[1]}` {size.text} and `{keys[0]}`",
-            "with the host's IPC the container has the host's /dev/shm, whatever size is asked for",
-            f"remove `{keys[0]}`: the size alone keeps IPC private",
+            "with the host's IPC the container has the host's /dev/shm, whatever size is asked for; the size alone, "
+            f"without `{keys[0]}`, keeps IPC private",
         )
     shared = ipc is not None and ipc.text != "private"
     mounted = any(one.text.split(":")[1:2] == [_SHM] for one in asked.mounts)

@@ -150,7 +150,7 @@ def device_missing(asked: Container, given: Given) -> Iterator[Finding]:
 )
 def device_mounted(asked: Container, _: Given) -> Iterator[Finding]:
     """A GPU's node, or all of /dev, among the mounts."""
-    for word in asked.mounts if not asked.privileged else ():
+    for word in () if asked.privileged or asked.rules else asked.mounts:
         path = source(word).rstrip("/")
         if path != "/dev" and not path.startswith((KFD, DRI)):
             continue

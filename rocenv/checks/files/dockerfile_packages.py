@@ -22,6 +22,7 @@ _FIRST_DRIVER, _LAST_SHARED = 30, 6
 _LAST_LEGACY = (7, 2)  # of repo.radeon.com/rocm: later releases are at repo.amd.com
 _TORCH = re.compile(r"(torch|torchvision|torchaudio)(\[.*\])?([=<>!~@+ ].*)?")
 _ROCM_SOURCE = re.compile(r"rocm|repo\.amd\.com|repo\.radeon\.com|gfx[0-9]", re.IGNORECASE)
+_OTHER_SOURCE = re.compile(r"(?:-url|-links|_URL|-i|-f)[= ](?!\S*pypi)\S")
 _CUDA_SOURCE = re.compile(r"/whl/cu[0-9]+|\+cu[0-9]+|/cuda", re.IGNORECASE)
 _CUDA_PACKAGES = re.compile(
     r"(onnxruntime-gpu|cupy-cuda[0-9x]+|tensorflow-gpu|nvidia-(cuda|cudnn|cublas|nccl)[a-z0-9-]*|"
@@ -43,8 +44,9 @@ _TAKING_VALUES = frozenset(
 )
 def amdgpu_repo(file: Dockerfile) -> Iterator[Finding]:
     """Addresses of repositories that were never there."""
+    values = file.values
     for one in file.instructions("RUN", "ADD", "COPY", "ENV", "ARG"):
-        text = filled(one.text, file.arguments)
+        text = filled(one.text, values)
         for match in _AMDGPU.finditer(text):
             number = int(match.group(1))
             if _LAST_SHARED < number < _FIRST_DRIVER:
@@ -99,13 +101,14 @@ def repo_codename(file: Dockerfile) -> Iterator[Finding]:
 )
 def torch_index(file: Dockerfile) -> Iterator[Finding]:
     """A pip install of torch from another index, or of what is built for CUDA."""
+    values = file.values
     for stage, one, words in runs(file):
         packages, sources = _pip(words)
         if packages is None:
             continue
-        known = " ".join([*sources, _settings(file, one)])
+        known = filled(" ".join([*sources, _settings(file, one)]), values)
         for word in packages:
-            text = filled(word.text, file.arguments)
+            text = filled(word.text, values)
             if _CUDA_PACKAGES.fullmatch(text):
                 name = re.split(r"[=<>!~\[]", text)[0]
                 instead = f"`{_INSTEAD[name]}`" if name in _INSTEAD else "its ROCm build, where there is one"
@@ -120,9 +123,11 @@ def _torch(word: Word, known: str, *, on_rocm: bool) -> Iterator[Finding]:
         yield fail(
             f"{word.where}: installs `{word.text}` from {known.strip()}", "those are builds for CUDA", f"write {index}"
         )
-    elif "constraint" in known or "PIP_CONSTRAINT" in known or ("--no-deps" in known and not on_rocm):
+    elif "constraint" in known or "$" in known or "PIP_CONSTRAINT" in known or ("--no-deps" in known and not on_rocm):
         return
     elif not _ROCM_SOURCE.search(known):
+        if _OTHER_SOURCE.search(known):
+            return  # an index of somebody's own: what is in it is not known here
         replaces = ", which replaces the ROCm build of the image" if on_rocm else ""
         yield fail(
             f"{word.where}: installs `{word.text}` from PyPI",
@@ -141,7 +146,7 @@ def _settings(file: Dockerfile, one: Instruction) -> str:
     """What else tells pip where to look: variables in ENV, ARG and before the command."""
     names = r"(PIP_INDEX_URL|PIP_EXTRA_INDEX_URL|PIP_CONSTRAINT|UV_INDEX_URL|UV_DEFAULT_INDEX|UV_TORCH_BACKEND)=(\S+)"
     texts = [one.text, *(other.text for other in file.instructions("ENV", "ARG"))]
-    found = re.findall(names, filled("\n".join(texts), file.arguments))
+    found = re.findall(names, "\n".join(texts))
     return " ".join(f"{name}={value}" for name, value in found)
 
 

@@ -19,9 +19,10 @@ _KEYWORDS = frozenset(
     }
 )
 _HEREDOC = re.compile(r"""<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2""")
-_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::?[-+]([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))")
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-+])([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))")
 _SHELLS = frozenset({"", "sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env bash"})
 _PASSES = 5  # of putting values in for references: more are nested nowhere
+_LONG_VALUE, _LONG_TEXT = 1000, 1 << 16  # characters: beyond, references stay, so that none multiplies another
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class Instruction:
         return f"{self.name}:{self.line + self.text.count(chr(10), 0, offset)}"
 
     def commands(self) -> list[list[Word]]:
-        """The shell's commands in it, each word with its line; of what no shell would divide, none."""
+        """The commands of a RUN, else all as one, each word with its line; of what no shell would divide, none."""
         try:
-            found = commands(self.text, self.name)
+            found = commands(self.text, self.name, divided=self.keyword == "RUN")
         except UsageError:
             return []
         return [[Word(text, f"{self.name}:{self.line + line - 1}") for text, line in words] for words in found]
@@ -70,6 +71,12 @@ class Dockerfile:
     stages: tuple[Stage, ...]
     arguments: Mapping[str, str]
     before: tuple[Instruction, ...]
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What ARG and ENV set by name, wherever they stand, the last one for all: good enough to read by."""
+        found = [pair for one in self.instructions("ARG", "ENV") for pair in defaults(one)]
+        return {name: value for name, value in found if value and len(value) <= _LONG_VALUE}
 
     def instructions(self, *keywords: str) -> Iterator[Instruction]:
         """Those with one of these keywords, in their order."""
@@ -108,7 +115,7 @@ def read(text: str, name: str) -> Dockerfile:
 
 
 def defaults(instruction: Instruction) -> Iterator[tuple[str, str]]:
-    """What an ARG gives by default, where it gives anything."""
+    """What an ARG gives by default, or an ENV sets, in the form NAME=VALUE."""
     for words in instruction.commands():
         for word in words:
             name, sign, value = word.text.partition("=")
@@ -120,10 +127,15 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     """A text with the values of ARGs in place of their references; those that are unknown stay."""
 
     def value(match: re.Match[str]) -> str:
-        name = match.group(1) or match.group(3)
-        return values.get(name) or match.group(2) or match.group(0)
+        name = match.group(1) or match.group(4)
+        other = match.group(3)
+        if match.group(2) and match.group(2).endswith("+"):
+            return other if name in values else ""
+        return values.get(name) or other or match.group(0)
 
     for _ in range(_PASSES):
+        if "$" not in text or len(text) > _LONG_TEXT:
+            break
         text = _REFERENCE.sub(value, text)
     return text
 

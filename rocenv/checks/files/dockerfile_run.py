@@ -94,7 +94,7 @@ def hardcoded_gid(file: Dockerfile) -> Iterator[Finding]:
         number = _value(words, ("-g", "--gid"))
         if number is None:
             continue
-        literal = filled(number.text, file.arguments)
+        literal = filled(number.text, file.values)
         groups = [word for word in words[1:] if word is not number and _GPU_GROUPS.fullmatch(word.text)]
         if groups and literal.isdecimal():
             yield warn(

@@ -24,6 +24,7 @@ class _Reader:
     begun: int = 1
     words: list[tuple[str, int]] = field(default_factory=list)
     commands: list[list[tuple[str, int]]] = field(default_factory=list)
+    divided: bool = True
 
     def take(self) -> str:
         """The next character."""
@@ -56,11 +57,14 @@ class _Reader:
         return UsageError(f"`{self.name}:{line}`: the {what} is never closed", f"close the {what}")
 
 
-def commands(text: str, name: str) -> list[list[tuple[str, int]]]:
-    """The commands of a text, each as words with their lines. Raises UsageError for one that no shell would take."""
+def commands(text: str, name: str, *, divided: bool = True) -> list[list[tuple[str, int]]]:
+    """The commands of a text, each as words with their lines. Raises UsageError for one that no shell would take.
+
+    `divided` False: all is one command, and `;`, `|` and `&` are letters like others.
+    """
     if len(text) > _LARGEST:
         raise UsageError(f"`{name}` has {len(text)} characters, which is no command line", "name one command")
-    reader = _Reader(text, name)
+    reader = _Reader(text, name, divided=divided)
     while reader.at < len(text):
         line = reader.line
         _sign(reader, reader.take(), line)
@@ -83,7 +87,7 @@ def _sign(reader: _Reader, sign: str, line: int) -> None:
     elif sign == "#" and reader.word is None:
         while reader.at < len(reader.text) and reader.text[reader.at] != "\n":
             reader.take()
-    elif sign in _SEPARATORS:
+    elif sign in _SEPARATORS and (reader.divided or sign == "\n"):
         reader.end_command()
     elif sign in _BLANKS:
         reader.end_word()
