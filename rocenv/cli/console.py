@@ -124,6 +124,8 @@ class _Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, event: PullEvent) -> None:
+        if event.status.startswith("Status:"):  # the last word of a pull
+            self.close()
         if not event.layer:
             return
         if self._progress is None:
@@ -143,6 +145,8 @@ class _Bars:
     def close(self) -> None:
         if self._progress is not None:
             self._progress.stop()
+            self._progress = None
+            self._tasks.clear()
 
 
 def _progress() -> Progress:
