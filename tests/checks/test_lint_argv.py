@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from checks.linted import ONE, ids, lint, told
 from hypothesis import given
@@ -11,6 +13,7 @@ from rocenv.checks.files.argv_flags import SWITCHES, VALUES
 from rocenv.checks.files.argv_reading import lines
 from rocenv.checks.files.shell_words import commands
 from rocenv.errors import UsageError
+from rocenv.model.plan import EngineFacts
 
 GPU = "--device=/dev/kfd --device=/dev/dri"
 
@@ -132,7 +135,11 @@ def test_a_fault_is_found(text: str, found: list[str], words: list[str]) -> None
 
 def test_every_lint_has_a_fault_that_it_finds() -> None:
     shown = {one.split()[0] for _, found, _ in FAULTS for one in found}
-    elsewhere = {"argv.group-ids", "argv.variables"}  # needs a host; tells under the ids of the variables' own checks
+    elsewhere = {
+        "argv.group-ids",
+        "argv.variables",
+        "argv.rootless-groups",
+    }  # needs a host; tells under the ids of the variables' own checks
     assert ids("argv") <= shown | elsewhere
 
 
@@ -160,6 +167,17 @@ def test_numbers_come_from_the_host() -> None:
     assert finding.fix == "write `--group-add=992` in place of `--group-add=render`"
     [finding] = lint("argv", f"docker run {GPU} --group-add 109 --user 1000:1000 rocm/pytorch", where=ONE)
     assert (finding.check, finding.fix) == ("argv.group-ids", "write `--group-add=992`")
+
+
+def test_a_rootless_engine_counts_for_itself() -> None:
+    line = f"podman run {GPU} --group-add 992 rocm/pytorch"
+    crun = EngineFacts("podman", rootless=True, runtime="crun")
+    [finding] = lint("argv", line, where=ONE, engine=crun)
+    assert (finding.check, finding.verdict) == ("argv.rootless-groups", "fail")
+    assert finding.fix == "write `--group-add=keep-groups` in place of `--group-add=992`"
+    [finding] = lint("argv", line, where=ONE, engine=replace(crun, runtime="runc"))
+    assert "rocenv plan --engine podman --rootless" in str(finding.fix)
+    assert lint("argv", line, where=ONE, engine=replace(crun, rootless=False)) == []
 
 
 def test_no_value_of_a_secret_is_told() -> None:

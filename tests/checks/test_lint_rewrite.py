@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import yaml
 from checks.linted import HOST, lint
@@ -105,6 +107,19 @@ def test_devices_that_are_there_are_not_written_twice() -> None:
 def test_what_is_right_or_unknown_is_left_alone(text: str) -> None:
     found = mended(text, "c", HOST)
     assert (found.text, found.done) == (text, ())
+
+
+def test_a_name_means_the_owner_of_the_nodes() -> None:
+    text = "services: {a: {group_add: [video, render]}}"
+    elsewhere = replace(HOST, devices=tuple(replace(one, gid=993, group=None) for one in HOST.devices))
+    assert mended(text, "c", elsewhere).text == 'services: {a: {group_add: ["985", "993"]}}'
+    of_video = replace(HOST, devices=tuple(replace(one, gid=39, group="video") for one in HOST.devices))
+    assert mended(text, "c", of_video).text == 'services: {a: {group_add: ["39"]}}'
+
+
+def test_a_file_that_is_not_all_text_is_left_alone() -> None:
+    text = "services: {a: {image: \ufffd, group_add: [render]}}"
+    assert mended(text, "c", HOST).done == ()
 
 
 def test_an_anchor_is_mended_once_for_all() -> None:

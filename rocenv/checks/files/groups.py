@@ -28,13 +28,16 @@ def gpu_nodes(host: Host) -> list[DeviceNode]:
 
 
 def number_of(name: str, host: Host) -> int | None:
-    """The number that a group's name stands for on a host: its own there, else that of the nodes it is given for."""
-    known = {node.group: node.gid for node in host.devices if node.group}
-    known |= {key: gid for key, gid in (("render", host.group_render), ("video", host.group_video)) if gid is not None}
-    if name in known:
-        return known[name]
-    owners = node_groups(host)
-    return owners[0] if name == "render" and owners else None
+    """The number that is meant by a group's name on a host: that of the nodes it owns, or is added for; else its own.
+
+    Where `render` is another group than the one that owns the GPUs' nodes, adding it opens nothing: the owner is meant.
+    """
+    owned = {node.group: node.gid for node in host.devices if node.group}
+    if name in owned:
+        return owned[name]
+    if name == "render":
+        return next(iter(node_groups(host)), host.group_render)
+    return host.group_video if name == "video" else None
 
 
 @lint(
@@ -120,6 +123,32 @@ def group_ids(asked: Container, given: Given) -> Iterator[Finding]:
             f"no user but root opens `{lacking.path}` with these groups",
             f"write `{asked.group(str(lacking.gid))}`",
         )
+
+
+@lint(
+    "rootless-groups",
+    severity="fail",
+    title="a rootless engine is given groups that mean something to it",
+    why="its numbers are of its user namespace: the host's 109 is another group there, and the nodes are nogroup's",
+    source="Firstbober/rocm-pytorch-gfx803-docker#4, ROCm/ROCm#1549",
+)
+def rootless_groups(asked: Container, given: Given) -> Iterator[Finding]:
+    """Numbers of the host's groups given to a rootless engine, where the nodes need one."""
+    engine, word = given.engine, next((one for one in asked.groups if one.text.isdecimal()), None)
+    if engine is None or not engine.rootless or given.host is None or word is None:
+        return
+    closed = [node for node in gpu_nodes(given.host) if not opens(node, -1, ()) and _is_passed(asked, node)]
+    if not closed or int(word.text) not in {node.gid for node in closed}:
+        return
+    if engine.kind == "podman" and engine.runtime in (None, "crun"):
+        fix = asked.in_place_of(word.text, KEEP, "--group-add=")
+    else:
+        fix = f"`rocenv plan --engine {engine.kind} --rootless` shows the maps and numbers that hold inside"
+    yield fail(
+        f"{word.where}: {asked.name} adds {word.text}, and {engine.kind} is rootless",
+        f"in a rootless container {word.text} is not the host's group: `{closed[0].path}` belongs to nogroup there",
+        fix,
+    )
 
 
 @lint(

@@ -43,6 +43,8 @@ def mended(text: str, name: str, host: Host) -> Mended:
 
     Raises UsageError for a file that cannot be read.
     """
+    if "\ufffd" in text:
+        return Mended(text, ())  # some bytes of the file were no text: writing it would lose them
     shift = 1 if text.startswith("\ufeff") else 0
     body = text[shift:]
     found: dict[tuple[int, int], Edit] = {}
