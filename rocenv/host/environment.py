@@ -8,6 +8,12 @@ from collections.abc import Mapping
 from rocenv.host.source import Root, parse_number
 from rocenv.model.host import Allocation, OsRelease
 
+_WSL_LIBRARIES = (
+    "/usr/lib/wsl/lib/libdxcore.so",
+    "/opt/rocm/lib/librocdxg.so",
+    "/opt/rocm/lib/librocdxg.so.1",
+    "/opt/rocm/lib/libhsa-runtime64.so.1",
+)
 _FIRST_CPU = 8192  # bytes of /proc/cpuinfo that hold its first processor
 # Names of container engines in /proc/1/cgroup, and what they are called.
 _ENGINES = (
@@ -125,6 +131,11 @@ def selinux_devices(root: Root) -> bool | None:
     """Whether its boolean lets containers use devices; None where there is no such boolean."""
     current = (root.text("/sys/fs/selinux/booleans/container_use_devices") or "")[:1]
     return {"1": True, "0": False}.get(current)
+
+
+def wsl_libraries(root: Root) -> tuple[str, ...]:
+    """The libraries through which ROCm on WSL2 reaches Windows' driver, by the names that they have here."""
+    return tuple(path for path in _WSL_LIBRARIES if root.resolve(path) is not None)
 
 
 def cgroup_version(root: Root) -> int | None:

@@ -52,5 +52,6 @@ def read(root: Root, *, chips: bool = False) -> Host:
         allocation=environment.allocation(root.source.variables()),
         problems=tuple(root.problems),
         selinux_devices=environment.selinux_devices(root),
+        wsl_libraries=environment.wsl_libraries(root) if kind == "wsl2" else (),
         chips=names.chip_names(root, nameless) if chips else {},
     )

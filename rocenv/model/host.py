@@ -199,6 +199,7 @@ class Host:
     # What pci.ids calls devices without a name of their own, by pci_id: for people, and read only where asked for.
     chips: Mapping[str, str] = field(default_factory=dict)
     selinux_devices: bool | None = None  # the boolean container_use_devices
+    wsl_libraries: tuple[str, ...] = ()  # on WSL2: those that lead to Windows' driver, as far as any is to be seen
 
     def device(self, path: str) -> DeviceNode | None:
         """The node at `path`, or None where there is none."""

@@ -156,7 +156,7 @@ def _stored(profile: Profile, picked: Choice, chosen: _Chosen, request: Request)
             writer=_writer(chosen.given, picked.known),
         ),
         storage.mounts(profile, request.project_folder, request.home),
-        *([wsl.storage(picked.image)] if chosen.given.devices == (wsl.DXG,) else []),
+        *([wsl.storage(picked.image, chosen.host)] if chosen.given.devices == (wsl.DXG,) else []),
     ]
     mounts = tuple(mount for part in parts for mount in part.mounts)
     storage.check_targets(mounts)

@@ -12,9 +12,12 @@ from rocenv.rules.wsl import DXG_VARIABLE, ON_BY_DEFAULT, needs_variable
 
 DXG = "/dev/dxg"
 # What Windows and AMD's package for WSL bring; inside they lie where the loader looks, beside the image's ROCm.
-_LIBRARIES = (
-    ("/usr/lib/wsl/lib/libdxcore.so", "/usr/lib/libdxcore.so"),
-    ("/opt/rocm/lib/librocdxg.so", "/usr/lib/librocdxg.so"),
+_DXCORE = "/usr/lib/wsl/lib/libdxcore.so"
+_ROCDXG = ("/opt/rocm/lib/librocdxg.so", "/opt/rocm/lib/librocdxg.so.1")
+
+_NO_BRIDGE = (
+    "`librocdxg.so` is not in /opt/rocm/lib: ROCm for WSL from 7.2 on brings it; an older one replaces the image's own "
+    "HSA runtime instead, which rocenv does not do"
 )
 
 
@@ -45,11 +48,19 @@ def give(words: str, host: Host, user: Access) -> Access:
     )
 
 
-def storage(image: ImageChoice) -> Storage:
-    """The two libraries, and the variable that older images need."""
-    mounts = tuple(Mount("bind", source, target, read_only=True) for source, target in _LIBRARIES)
+def storage(image: ImageChoice, host: Host) -> Storage:
+    """The two libraries by the names that they have on the host, and the variable that older images need.
+
+    Where none is to be seen, as in a capture without them, they are taken to be where AMD's page has them.
+    """
+    seen = host.wsl_libraries
+    bridge = tuple(path for path in _ROCDXG if path in seen) if seen else _ROCDXG[:1]
+    mounts = tuple(
+        Mount("bind", path, f"/usr/lib/{path.rpartition('/')[2]}", read_only=True) for path in (_DXCORE, *bridge)
+    )
     reasons = tuple(Reason(f"mount {one.target}", one.source, "the way to Windows' driver on WSL2") for one in mounts)
+    warnings = () if bridge else (_NO_BRIDGE,)
     if not needs_variable(Version.parse(image.rocm) if image.rocm else None):
-        return Storage(mounts, {}, reasons)
+        return Storage(mounts, {}, reasons, warnings)
     why = f"before ROCm {ON_BY_DEFAULT} it looks for dxg only so"
-    return Storage(mounts, {DXG_VARIABLE: "1"}, (*reasons, Reason(f"env {DXG_VARIABLE}", "1", why)))
+    return Storage(mounts, {DXG_VARIABLE: "1"}, (*reasons, Reason(f"env {DXG_VARIABLE}", "1", why)), warnings)

@@ -70,6 +70,19 @@ def test_wsl2_gives_dxg_and_its_libraries_and_no_kfd() -> None:
     assert "unknown" in why(made, "image")
 
 
+def test_wsl2_mounts_the_libraries_by_the_names_that_they_have() -> None:
+    dxcore, bridge = "/usr/lib/wsl/lib/libdxcore.so", "/opt/rocm/lib/librocdxg.so.1"
+    made = plan(replace(WSL, wsl_libraries=(dxcore, bridge)))
+    sources = {mount.source: mount.target for mount in made.mounts if mount.read_only}
+    assert sources == {dxcore: "/usr/lib/libdxcore.so", bridge: "/usr/lib/librocdxg.so.1"}
+
+
+def test_wsl2_with_an_older_rocm_is_told_of() -> None:
+    made = plan(replace(WSL, wsl_libraries=("/usr/lib/wsl/lib/libdxcore.so", "/opt/rocm/lib/libhsa-runtime64.so.1")))
+    assert [mount.source for mount in made.mounts if mount.read_only] == ["/usr/lib/wsl/lib/libdxcore.so"]
+    assert [one for one in made.warnings if "librocdxg.so" in one]
+
+
 def test_older_images_on_wsl2_need_a_variable() -> None:
     from rocenv.model.wish import ImageWish
 
