@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocenv.catalog.table import load
-from rocenv.catalog.versions import Constraint, Version
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What a host runs, as far as hazards ask; unknown is None."""
 
     kernel: str | None
@@ -20,8 +17,7 @@ class State:
     origin: str | None  # of the driver: dkms | in-tree
 
 
-@dataclass(frozen=True, slots=True)
-class Hazard:
+class Hazard(NamedTuple):
     """One row of the table that holds for a host; `seen` is what of the host it is about."""
 
     id: str
@@ -71,8 +67,7 @@ def _seen(row: dict[str, Any], state: State) -> str | None:
     if "kernel" in row:
         if state.kernel is None or any(word in state.kernel for word in row.get("kernel_not", ())):
             return None
-        match = re.match(r"\d+\.\d+(?:\.\d+)?", state.kernel)
-        if match is None or not Constraint.parse(row["kernel"]).allows(Version.parse(match.group(0))):
+        if not _within(state.kernel, row["kernel"]):
             return None
         words.append(f"kernel {state.kernel}")
     if "firmware" in row:
@@ -84,3 +79,11 @@ def _seen(row: dict[str, Any], state: State) -> str | None:
             return None
         words.append(f"{state.origin} driver")
     return ", ".join(words)
+
+
+def _within(kernel: str, constraint: str) -> bool:
+    """Whether a kernel's release, by its first numbers, satisfies a constraint."""
+    from rocenv.catalog.versions import Constraint, Version
+
+    match = re.match(r"\d+\.\d+(?:\.\d+)?", kernel)
+    return match is not None and Constraint.parse(constraint).allows(Version.parse(match.group(0)))

@@ -25,6 +25,7 @@ MODULES: tuple[str, ...] = (
     "rocenv.checks.engine.reach",
     "rocenv.checks.engine.gives",
     "rocenv.checks.engine.room",
+    "rocenv.checks.image.there",
     "rocenv.checks.image.fits",
     "rocenv.checks.image.holds",
     "rocenv.checks.environment.variables",

@@ -1,6 +1,7 @@
-"""`rocenv doctor`: what keeps this machine, or a profile on it, from running ROCm containers, and what mends it."""
+"""`rocenv doctor`: what keeps this machine, or a profile on it, from running ROCm containers, and what mends it.
 
-from __future__ import annotations
+Annotations are evaluated here, for Typer compiles those that are texts one by one, twice.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -85,15 +86,11 @@ def command(
     return _told(facts, findings, fix=fix, dry_run=dry_run, every=every, as_json=as_json)
 
 
-def _examined(facts: Facts, inside: str | None, engine: str | None) -> list[Finding]:
+def _examined(facts: "Facts", inside: str | None, engine: str | None) -> list["Finding"]:
     """The findings of all checks, those that a symptom points to first; then those from inside an environment."""
     from rocenv.checks.run import run
-    from rocenv.checks.symptoms import pointed
 
-    first = pointed(facts.log) if facts.log is not None else ()
-    if facts.log is not None and not first:
-        console.warn("no check is known for that text; all are run in their order")
-    found = run(facts, first=first)
+    found = run(facts, first=_pointed(facts.log) if facts.log is not None else ())
     if inside is None:
         return found
     from rocenv.cli.within import look_inside
@@ -101,7 +98,10 @@ def _examined(facts: Facts, inside: str | None, engine: str | None) -> list[Find
     return [*found, *look_inside(inside, facts, engine)]
 
 
-def _told(facts: Facts, findings: Sequence[Finding], *, fix: bool, dry_run: bool, every: bool, as_json: bool) -> int:
+def _told(
+    facts: "Facts", findings: Sequence["Finding"], *, fix: bool, dry_run: bool, every: bool, as_json: bool
+) -> int:  # fmt: skip
+    """Show the findings, mend what is to be mended, and give the exit code."""
     from rocenv.checks.run import exit_code, verdict
     from rocenv.report.doctor import doctor_json, doctor_text
 
@@ -109,8 +109,6 @@ def _told(facts: Facts, findings: Sequence[Finding], *, fix: bool, dry_run: bool
     if as_json:
         console.data_json(doctor_json(findings, worst))
     else:
-        if facts.log is not None:
-            _pointed(facts.log)
         console.data(doctor_text(findings, worst, every=every))
     if fix:
         from rocenv.cli.mending import mend
@@ -119,11 +117,16 @@ def _told(facts: Facts, findings: Sequence[Finding], *, fix: bool, dry_run: bool
     return exit_code(findings)
 
 
-def _pointed(log: str) -> None:
-    from rocenv.checks.symptoms import matched
+def _pointed(log: str) -> tuple[str, ...]:
+    """The checks that an error text points to, told line by line."""
+    from rocenv.checks.symptoms import matched, pointed
 
-    for line, checks in matched(log):
+    for line, checks in dict(matched(log)).items():
         console.say(f"`{line}` points to {', '.join(checks)}")
+    first = pointed(log)
+    if not first:
+        console.warn("no check is known for that text; all are run in their order")
+    return first
 
 
 def _catalogue(about: str | None, *, as_json: bool) -> int:
@@ -146,7 +149,7 @@ def _catalogue(about: str | None, *, as_json: bool) -> int:
     return 0
 
 
-def _save(file: str, host: str | None, facts: Facts, findings: Sequence[Finding]) -> None:
+def _save(file: str, host: str | None, facts: "Facts", findings: Sequence["Finding"]) -> None:
     from rocenv.checks.run import verdict
     from rocenv.lifecycle.bundle import Bundle, save_bundle
     from rocenv.report.doctor import doctor_json

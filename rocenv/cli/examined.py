@@ -6,24 +6,25 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rocenv.checks.facts import Facts
 from rocenv.cli import project
 from rocenv.errors import RocenvError, UsageError
-from rocenv.host import examine
+from rocenv.host import examine, examine_bundle
 from rocenv.model.health import Asked, Document, EngineHealth
+from rocenv.rules.engines import absent
 
 if TYPE_CHECKING:
     from rocenv.engine.engine import Engine
     from rocenv.engine.health import Examination
-    from rocenv.model.health import ImageView
+    from rocenv.model.health import Health, ImageView
     from rocenv.model.host import Host
 
 _DOCUMENT_BYTES = 4 << 20  # a compose file of megabytes is no compose file
 _LOG_BYTES = 8 << 20
+BUNDLE = "doctor.json"  # rocenv.lifecycle.bundle writes it
 # Variables that ROCm, its libraries and torch read; no others are looked at, or saved.
 _VARIABLES = re.compile(
     r"(ROCR|HIP|HSA|ROCM|AMD|MIOPEN|PYTORCH_ROCM|TRITON)_\w+|CUDA_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL"
@@ -31,8 +32,7 @@ _VARIABLES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What the command line asks to be examined."""
 
     host: str | None = None
@@ -58,7 +58,7 @@ def gather(wanted: Wanted) -> Facts:
     engine, absent = (None, None) if captured else _engine(wanted.engine)
     examination = _begun(engine)
     try:
-        host, health = examine(wanted.host)
+        host, health, beside = _host(captured)
         found, seen = examination.findings() if examination else (None, absent)
     finally:
         if examination:
@@ -75,14 +75,21 @@ def gather(wanted: Wanted) -> Facts:
         log=log,
         missing=_missing(captured, seen),
     )
-    if captured:
-        facts = _bundled(facts, captured)
+    if beside is not None:
+        facts = _bundled(facts, beside)
     if wanted.profile is not None:
         facts = _planned(facts, wanted)
     reference = wanted.image or (facts.plan.image.reference if facts.plan else None)
     if reference is None:
         return facts
     return facts._replace(image=_image(reference, engine if facts.engine else None, host))
+
+
+def _host(captured: str | None) -> tuple[Host, Health, bytes | None]:
+    """The host: this machine, or a capture with what `doctor --save` put beside it."""
+    if captured:
+        return examine_bundle(captured, BUNDLE)
+    return *examine(), None
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
@@ -92,14 +99,20 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 def _engine(kind: str | None) -> tuple[Engine | None, EngineHealth | None]:
     """The engine, or what is to be said where there is none."""
-    from rocenv.engine import open_engine
-
     if kind not in (None, "docker", "podman"):
         raise UsageError(f"there is no engine `{kind}`", "`--engine docker` or `--engine podman`")
-    try:
-        return open_engine(kind), None
-    except RocenvError as error:
-        return None, EngineHealth(kind or "docker", said=error.message, hint=error.hint)
+    if not any(_on_path(name) for name in ((kind,) if kind else ("docker", "podman"))):
+        message, hint = absent(kind)
+        return None, EngineHealth(kind or "docker", said=message, hint=hint)
+    from rocenv.engine import open_engine
+
+    return open_engine(kind), None
+
+
+def _on_path(name: str) -> bool:
+    """True where there is such a program: asked here, for the engine's own modules cost more than the question."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return any(os.access(f"{folder}/{name}", os.X_OK) for folder in folders)
 
 
 def _begun(engine: Engine | None) -> Examination | None:
@@ -195,11 +208,11 @@ def _image(reference: str, engine: Engine | None, host: Host) -> ImageView:
     return view(reference, engine, host.machine)
 
 
-def _bundled(facts: Facts, captured: str) -> Facts:
+def _bundled(facts: Facts, beside: bytes) -> Facts:
     """What `doctor --save` put beside the capture: the engine's own facts."""
     from rocenv.lifecycle.bundle import read_bundle
 
-    bundle = read_bundle(captured)
+    bundle = read_bundle(beside)
     if bundle is None:
         return facts
     return facts._replace(engine=bundle.engine, engine_health=bundle.health, env=bundle.env)

@@ -15,6 +15,7 @@ from rocenv import process
 from rocenv.engine import where
 from rocenv.engine.client import WORK, Client
 from rocenv.errors import EngineError, ImageError
+from rocenv.rules.engines import absent
 
 if TYPE_CHECKING:
     from rocenv.engine.images import ImageFacts
@@ -34,14 +35,7 @@ def open_engine(kind: str | None) -> Engine:
         if program is not None:
             podman = name == "podman" or where.is_podman(Path(program))
             return Engine("podman" if podman else "docker", name)
-    if kind == "podman":
-        raise EngineError("podman is not installed: there is no `podman` on PATH", "`sudo apt-get install podman`")
-    raise EngineError(
-        "there is no container engine: neither `docker` nor `podman` is on PATH"
-        if kind is None
-        else "Docker is not installed: there is no `docker` on PATH",
-        "install Docker Engine (https://docs.docker.com/engine/install/), or `sudo apt-get install docker.io`",
-    )
+    raise EngineError(*absent(kind))
 
 
 class Engine(Client):

@@ -9,8 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rocenv.host.source import LARGE as BESIDE_BYTES
-from rocenv.host.source import Root, ThisMachine
+from rocenv.host.source import LARGE, Root, ThisMachine
 from rocenv.model.host import Host, Link
 
 if TYPE_CHECKING:
@@ -41,6 +40,16 @@ def examine(path: str | None = None) -> tuple[Host, Health]:
     return host, read_health(root, host)
 
 
+def examine_bundle(path: str, name: str) -> tuple[Host, Health, bytes | None]:
+    """The same of a capture, and what `save_capture` put beside it under that name, None where there is nothing."""
+    from rocenv.host.health import read_health
+    from rocenv.host.read import read
+
+    root = Root(open_source(path))
+    host = read(root)
+    return host, read_health(root, host), root.data(f"/captures/{name}", LARGE, quiet=True)
+
+
 def read_links(path: str | None = None) -> tuple[Link, ...]:
     """Every io_link of every GPU of a host: thousands of files on a large one, so only where it is asked for."""
     from rocenv.host.topology import links, read_topology
@@ -57,11 +66,6 @@ def save_capture(
     from rocenv.host.save import save
 
     return save(open_source(path), file, anonymous=anonymous, beside=beside)
-
-
-def read_beside(name: str, path: str | None = None) -> bytes | None:
-    """A file that `save_capture` put beside a capture, or None."""
-    return Root(open_source(path)).data(f"/captures/{name}", BESIDE_BYTES, quiet=True)
 
 
 def open_source(path: str | None = None) -> Source:

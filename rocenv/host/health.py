@@ -23,7 +23,7 @@ def read_health(root: Root, host: Host) -> Health:
     live = root.source.name is None
     cmdline = root.text("/proc/cmdline", quiet=True)
     user = root.source.caller_name()
-    lines, unread = log.read_log(root)
+    lines, unread = log.read_log(root) if host.gpus or host.unusable else (None, "there is no GPU for it to speak of")
     wsl = host.environment == "wsl2"
     return Health(
         system=os.uname().sysname if live else "Linux",
@@ -64,7 +64,7 @@ def _opens(host: Host, *, live: bool) -> tuple[Opening, ...]:
     """The nodes opened for real; in a capture what its faults and its permissions answer."""
     wanted = ["/dev/kfd", *(gpu.render_node for gpu in host.gpus if gpu.render_node)]
     nodes = [node for path in dict.fromkeys(wanted) if (node := host.device(path)) is not None]
-    if not live:
+    if not live or not nodes:
         return tuple(Opening(node.path, node.refused_by) for node in nodes)
     from rocenv.host.opens import open_nodes
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
 
 from rocenv.host.source import LARGE, Root
 
-_WORDS = ("amdgpu", "kfd", "key was rejected", "unavailable key", "module verification failed")
+_WORDS = rb"(?:amdgpu|kfd|key was rejected|unavailable key|module verification failed)"
+_LINE = re.compile(rb"^(.*%b.*)$" % _WORDS, re.MULTILINE | re.IGNORECASE)
+# A record of /dev/kmsg: `priority,number,time,flags;text`, and lines of properties that begin with a blank.
+_RECORD_TEXT = re.compile(rb"^\d+,[^;\n]*;(.*%b.*)$" % _WORDS, re.MULTILINE | re.IGNORECASE)
 _MAX_LINES = 2000
 _MAX_LENGTH = 400
 _RECORD = 8192  # bytes: the longest record of /dev/kmsg
@@ -25,17 +28,17 @@ def read_log(root: Root) -> tuple[tuple[str, ...] | None, str | None]:
     for path in (*names, _FILES[1]):
         data = root.data(path, LARGE, quiet=True)
         if data is not None:
-            return _kept(data.decode(errors="replace").splitlines()), None
+            return _kept(data, _LINE), None
     return None, "this capture holds no kernel log"
 
 
 def _live() -> tuple[tuple[str, ...] | None, str | None]:
-    """The records of /dev/kmsg that are there: `priority,number,time,flags;text`, each by one read."""
+    """The records of /dev/kmsg that are there, each by one read."""
     try:
         descriptor = os.open(_KMSG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return None, f"{_KMSG} may not be read ({error.strerror}): `sudo rocenv doctor` reads it"
-    lines, size = [], 0
+    records, size = [], 0
     try:
         while size < _MAX_BYTES:
             try:
@@ -45,15 +48,15 @@ def _live() -> tuple[tuple[str, ...] | None, str | None]:
             except BrokenPipeError:  # records were lost while this read: go on with the next
                 continue
             size += len(record)
-            lines.append(record.decode(errors="replace").partition(";")[2].partition("\n")[0])
+            records.append(record)
     except OSError as error:
         return None, f"{_KMSG} may not be read ({error.strerror}): `sudo rocenv doctor` reads it"
     finally:
         os.close(descriptor)
-    return _kept(lines), None
+    return _kept(b"".join(records), _RECORD_TEXT), None
 
 
-def _kept(lines: Iterable[str]) -> tuple[str, ...]:
-    """The last lines that speak of GPUs."""
-    found = [line[:_MAX_LENGTH].strip() for line in lines if any(word in line.lower() for word in _WORDS)]
-    return tuple(found[-_MAX_LINES:])
+def _kept(data: bytes, text: re.Pattern[bytes]) -> tuple[str, ...]:
+    """The last lines that speak of GPUs; the pattern's one group is what is kept of a line."""
+    found = text.findall(data)[-_MAX_LINES:]
+    return tuple(line[:_MAX_LENGTH].decode(errors="replace").strip() for line in found)

@@ -12,18 +12,18 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import rocenv
-from rocenv.host import read_beside, save_capture
+from rocenv.host import save_capture
 from rocenv.model.health import CdiNode, EngineHealth, OwnContainer, Store
 from rocenv.model.plan import EngineFacts
 
 if TYPE_CHECKING:
     from rocenv.host.save import Saved
 
-_FILE = "doctor.json"
+FILE = "doctor.json"
 _USER_IN_URL = re.compile(r"(\w+://)[^/@\s\"]+@")
 _HOME = re.compile(r"/home/[^/\s\"':,;]+")
 _ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}\b")
@@ -32,8 +32,7 @@ _SHORT = 3  # letters: a name of fewer would be found within other words
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """What a bundle holds beside the capture."""
 
     engine: EngineFacts | None
@@ -52,14 +51,13 @@ def save_bundle(file: str, host: str | None, bundle: Bundle, answer: Mapping[str
         "doctor": answer,
     }
     text = scrubbed(json.dumps(told, indent=1), _names())
-    return save_capture(file, host, anonymous=True, beside={_FILE: text.encode()})
+    return save_capture(file, host, anonymous=True, beside={FILE: text.encode()})
 
 
-def read_bundle(path: str) -> Bundle | None:
-    """What was saved beside a capture; None where it is a capture alone, or not to be read."""
-    data = read_beside(_FILE, path)
+def read_bundle(data: bytes) -> Bundle | None:
+    """What was saved beside a capture; None where it cannot be read."""
     try:
-        told = json.loads(data or b"null")
+        told = json.loads(data)
         if not isinstance(told, dict):
             return None
         engine, health = told.get("engine"), told.get("engine_health")

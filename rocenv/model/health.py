@@ -1,10 +1,9 @@
 """What a doctor looks at beyond a Host: facts without opinions, unknown is None. Sizes are bytes.
 
 A Host is what every command needs; these cost more to read and are read for the doctor alone. Named tuples, for that
-many classes are made each time the doctor starts, and dataclasses of this shape take ten times as long to make.
+many classes are made each time the doctor starts, and dataclasses of this shape take ten times as long to make. For
+the same reason annotations are what they name, not texts that would be compiled one by one.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass

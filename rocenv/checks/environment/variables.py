@@ -9,9 +9,8 @@ from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
 from rocenv.model.host import Gpu
-from rocenv.rules import override
-from rocenv.rules.visible import entry, narrowed
 
+_OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _PATHS = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH", "HIP_DEVICE_LIB_PATH", "VIRTUAL_ENV", "TRITON_CACHE_DIR")
 _ROCM_TREE = re.compile(r"/rocm(?:-(\d+\.\d+[\d.]*))?(?:/|$)")
@@ -31,6 +30,8 @@ def override_format(facts: Facts) -> Answer:
     found = _overrides(facts.need_env())
     if not found:
         return ok("it is not set")
+    from rocenv.rules import override
+
     for name, value in found.items():
         wrong = override.fault(value)
         if wrong is not None:
@@ -40,14 +41,14 @@ def override_format(facts: Facts) -> Answer:
 
 
 def _overrides(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if re.fullmatch(rf"{override.NAME}(?:_\d+)?", name)}
+    return {name: value for name, value in env.items() if re.fullmatch(rf"{_OVERRIDE}(?:_\d+)?", name)}
 
 
 def _of(facts: Facts, name: str) -> str | None:
     """The target of the GPU that an override means, as far as that can be told: the first one that is known."""
     gpus = facts.host.gpus if facts.host else ()
     first = (facts.host.numa_nodes if facts.host else None) or 1
-    number = name.removeprefix(f"{override.NAME}_")
+    number = name.removeprefix(f"{_OVERRIDE}_")
     if number.isdecimal() and first <= int(number) < first + len(gpus):
         return gpus[int(number) - first].gfx
     return next((gpu.gfx for gpu in gpus if gpu.gfx), None)
@@ -65,20 +66,22 @@ def _of(facts: Facts, name: str) -> str | None:
 )
 def override_noop(facts: Facts) -> Answer:
     """What a global override makes of each GPU."""
-    host, value = facts.need_host(), facts.need_env().get(override.NAME)
+    host, value = facts.need_host(), facts.need_env().get(_OVERRIDE)
     if value is None:
         return ok("it is not set for all GPUs")
+    from rocenv.rules import override
+
     meant = override.meant(value)
     gpus = [gpu for gpu in host.gpus if gpu.gfx]
     same = [gpu for gpu in gpus if gpu.gfx == meant]
-    evidence = f"{override.NAME}={value}; GPUs: {listed(gpu.gfx or '' for gpu in gpus) or 'none'}"
+    evidence = f"{_OVERRIDE}={value}; GPUs: {listed(gpu.gfx or '' for gpu in gpus) or 'none'}"
     if gpus and len(same) == len(gpus):
         return info(evidence, f"every GPU is {meant} already: it changes nothing, and is better left away")
     if same or len({gpu.gfx for gpu in gpus}) > 1:
         return warn(
             evidence,
             f"it makes every GPU pass for {meant}, also those that are something else",
-            f"`unset {override.NAME}`, and set `{override.NAME}_<n>` for the one GPU, n counting KFD's visible nodes",
+            f"`unset {_OVERRIDE}`, and set `{_OVERRIDE}_<n>` for the one GPU, n counting KFD's visible nodes",
         )
     return info(evidence, f"it makes the GPU pass for {meant}; AMD does not support that")
 
@@ -101,6 +104,8 @@ def visible(facts: Facts) -> Answer:
     shown = listed(f"{name}={value}" for name, value in given.items())
     if not host.gpus:
         return skip(f"{shown}: KFD shows no GPU to count")
+    from rocenv.rules.visible import narrowed
+
     rocr = given.get("ROCR_VISIBLE_DEVICES")
     second = next((name for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if name in given), None)
     left: Sequence[Gpu] = host.gpus
@@ -122,6 +127,8 @@ def visible(facts: Facts) -> Answer:
 
 def _lost(value: str, gpus: Sequence[Gpu]) -> str | None:
     """The first entry of a list that means nothing; an empty list hides every GPU."""
+    from rocenv.rules.visible import entry
+
     return next((word for word in value.split(",") if entry(gpus, word.strip()) is None), None)
 
 

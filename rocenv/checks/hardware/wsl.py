@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from rocenv.catalog import gpus as catalog
-from rocenv.catalog.versions import Version
 from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import on_wsl
 from rocenv.rules.absent import UPDATE_WSL
-from rocenv.rules.wsl import DXG_VARIABLE, ON_BY_DEFAULT, needs_variable
 
 _DXCORE, _ROCDXG, _OLD_RUNTIME = "libdxcore.so", "librocdxg.so", "libhsa-runtime64.so"
 _ELSEWHERE = "this is not WSL2"
@@ -92,6 +90,9 @@ def libraries(facts: Facts) -> Answer:
     host, health = facts.need_host(), facts.need_health()
     if not on_wsl(host):
         return skip(_ELSEWHERE)
+    from rocenv.catalog.versions import Version
+    from rocenv.rules.wsl import DXG_VARIABLE, ON_BY_DEFAULT, needs_variable
+
     found = " ".join(health.libraries) or "none of them"
     if _DXCORE not in found:
         return fail(f"/usr/lib/wsl/lib: {found}", "Windows' libdxcore.so is not there", UPDATE_WSL)

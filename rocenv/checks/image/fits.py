@@ -1,14 +1,11 @@
-"""Whether an image exists, and fits this machine: its processor, its GPUs, its driver."""
+"""Whether an image fits this machine's GPUs and driver."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rocenv.catalog import gpus as catalog
-from rocenv.catalog import images, releases
-from rocenv.catalog.references import Reference
-from rocenv.catalog.releases import LISTED, OUTSIDE, DriverSeries
-from rocenv.catalog.versions import Version
 from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
@@ -17,72 +14,13 @@ from rocenv.model.health import ImageView
 from rocenv.model.host import Gpu, Host
 from rocenv.rules import override
 
-AMD64 = ("x86_64", "amd64")
+if TYPE_CHECKING:  # the tables of images and releases are read only where an image is named
+    from rocenv.catalog.images import CatalogImage
+    from rocenv.catalog.releases import DriverSeries
+    from rocenv.catalog.versions import Version
+
 _INCOMPATIBLE = "incompatible kernel and userspace"
 _SHOWN = "`rocenv plan PROFILE --refused` shows every image that is known"
-
-
-@check(
-    id="image.resolve",
-    layer="image",
-    severity="fail",
-    title="the image exists",
-    reads="the image's manifest in its registry, the engine's own images",
-    why="tags move and go; Docker Hub says 'access denied' for repositories that never were",
-    source="ROCm/ROCm-docker#159; ggml-org/llama.cpp#12318; vllm-project/vllm-omni#7405",
-)
-def resolve(facts: Facts) -> Answer:
-    """What the registry said, and the nearest image that there is."""
-    image = facts.need_image()
-    near = f"did you mean `{image.nearest[0]}`?" if image.nearest else _SHOWN
-    evidence = f"{image.reference}: {image.said or image.state}"
-    match image.state:
-        case "local":
-            return ok(f"{image.reference} is here")
-        case "found":
-            return ok(f"{image.reference} is in its registry")
-        case "no-tag":
-            return fail(evidence, "its registry has the repository and not this tag (manifest unknown)", near)
-        case "no-repository":
-            return fail(evidence, "there is no such repository, or it asks for a login (access denied)", near)
-        case "refused":
-            return fail(evidence, "its registry asks for a login", "`docker login REGISTRY`")
-        case "busy":
-            return warn(
-                evidence, "the registry takes no more pulls for now (too many requests)", "`docker login`, or wait"
-            )
-        case "unreachable":
-            return fail(
-                evidence,
-                "its registry cannot be reached, and the image is not here",
-                "mend the network or proxy; offline, `docker load` brings an image that `docker save` wrote elsewhere",
-            )
-    return skip(image.said or "its registry was not asked")
-
-
-@check(
-    id="image.arch",
-    layer="image",
-    severity="fail",
-    title="the image is made for this processor",
-    reads="uname -m, the platforms of the image",
-    why="AMD's images are for amd64 alone, also where an AMD GPU sits in an arm64 machine",
-    source="containers/ramalama#2048",
-)
-def architecture(facts: Facts) -> Answer:
-    """The machine against the image; without one, against what AMD publishes."""
-    host = facts.need_host()
-    if host.machine is None:
-        return skip("the machine's architecture is unknown")
-    machines = facts.image.machines if facts.image else ()
-    ours = "amd64" if host.machine in AMD64 else {"aarch64": "arm64"}.get(host.machine, host.machine)
-    if ours in (machines or ("amd64",)):
-        return ok(f"{host.machine}, {listed(machines) or 'amd64'}")
-    return fail(
-        f"uname -m: {host.machine}; the image: {listed(machines) or 'amd64'}",
-        f"images with ROCm are for amd64, and this machine is {host.machine}",
-        "run it on an amd64 host; on this one Vulkan serves the GPU",
-    )
 
 
 @check(
@@ -152,16 +90,26 @@ def _held(gfx: str, held: tuple[str, ...], image: ImageView, variables: tuple[st
 
 def _instead(gfx: str, image: ImageView) -> str:
     """An image that holds code for a target, of the same family where one is known, else how to see them."""
-    try:
-        known = images.describe(Reference.parse(image.reference))
-    except ValueError:
-        known = None
+    from rocenv.catalog import images
+
+    known = _known(image)
     if known is not None:
         same = [one for one in images.known(known.family) if one.carries(gfx) and not one.doubtful]
         other = next(iter(same), None) or next(images.instead_of(known.family, gfx), None)
         if other is not None:
             return f"`--image {other.reference.familiar}`"
     return _SHOWN
+
+
+def _known(image: ImageView) -> CatalogImage | None:
+    """What the catalog knows of an image."""
+    from rocenv.catalog import images
+    from rocenv.catalog.references import Reference
+
+    try:
+        return images.describe(Reference.parse(image.reference))
+    except ValueError:
+        return None
 
 
 @check(
@@ -189,6 +137,9 @@ def user_space(facts: Facts) -> Answer:
         return skip(f"the ROCm release in {image.reference} is unknown")
     if host.environment == "wsl2":
         return skip("on WSL2 Windows' driver is used")
+    from rocenv.catalog import releases
+    from rocenv.catalog.versions import Version
+
     rocm = Version.parse(image.rocm)
     series = releases.driver_series(host.driver.release, host.driver.version)
     if series is None:
@@ -199,6 +150,8 @@ def user_space(facts: Facts) -> Answer:
 
 
 def _judged(rocm: Version, series: DriverSeries, image: ImageView, host: Host) -> Answer:
+    from rocenv.catalog.releases import LISTED, OUTSIDE
+
     verdict = series.verdict(rocm)
     evidence = f"image ROCm {rocm}, {_driver(host)}: listed with ROCm {series.span}"
     if verdict == LISTED:
@@ -214,10 +167,11 @@ def _judged(rocm: Version, series: DriverSeries, image: ImageView, host: Host) -
 
 def _of_release(image: ImageView, series: DriverSeries) -> str:
     """An image of the same family that the driver is listed for."""
-    try:
-        known = images.describe(Reference.parse(image.reference))
-    except ValueError:
-        known = None
+    from rocenv.catalog import images
+    from rocenv.catalog.releases import LISTED
+    from rocenv.catalog.versions import Version
+
+    known = _known(image)
     fits = [
         one
         for one in (images.known(known.family) if known else ())
@@ -249,6 +203,8 @@ def _driver(host: Host) -> str:
 def rocm_version(facts: Facts) -> Answer:
     """A warning for an image older than its GPUs, or for a moving tag older than what the host has."""
     image, host = facts.need_image(), facts.need_host()
+    from rocenv.catalog.versions import Version
+
     if image.rocm is None:
         return skip(f"the ROCm release in {image.reference} is unknown")
     rocm = Version.parse(image.rocm)
@@ -272,12 +228,16 @@ def rocm_version(facts: Facts) -> Answer:
 
 def _since(gfx: str) -> Version | None:
     """The release from which on AMD's lists hold a target; of `5.x` nobody knows more than the 5."""
+    from rocenv.catalog.versions import Version
+
     target = catalog.target(gfx)
     return Version.parse(target.official_since.removesuffix(".x")) if target and target.official_since else None
 
 
 def _newest_here(host: Host) -> Version | None:
     """The newest ROCm that the host has installed."""
+    from rocenv.catalog.versions import Version
+
     found = []
     for tree in host.rocm_installed:
         try:
