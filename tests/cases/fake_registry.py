@@ -17,13 +17,8 @@ _MANIFEST = {
 }
 
 
-@contextmanager
-def registry(told: Told) -> Iterator[str]:
-    """The address (`127.0.0.1:PORT`) of a registry with these repositories: tags, or tags with their status."""
-    held = {
-        name.removeprefix("ghcr.io/"): dict(tags) if isinstance(tags, Mapping) else dict.fromkeys(tags, "200")
-        for name, tags in told.items()
-    }
+def _handler(held: Mapping[str, Mapping[str, str]]) -> type[BaseHTTPRequestHandler]:
+    """What answers for these repositories: tags by the status that they answer."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -54,7 +49,18 @@ def registry(told: Told) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    return Handler
+
+
+@contextmanager
+def registry(told: Told) -> Iterator[str]:
+    """The address (`127.0.0.1:PORT`) of a registry with these repositories: tags, or tags with their status."""
+    held = {
+        name.removeprefix("ghcr.io/"): dict(tags) if isinstance(tags, Mapping) else dict.fromkeys(tags, "200")
+        for name, tags in told.items()
+    }
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(held))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
