@@ -68,9 +68,13 @@ run_probe() {
 }
 
 sweep() { # end every process that carries this run's mark, wherever it has hidden, but for this one
-    for left in $(grep -ls "ROCENV_PROBE=$ROCENV_PROBE" /proc/[0-9]*/environ); do
-        left=${left#/proc/} left=${left%/environ}
-        [ "$left" = $$ ] || kill -KILL "$left"
+    for round in 1 2 3 4 5 6 7 8 9; do # one may have forked while the others were looked for
+        found=
+        for left in $(grep -ls "ROCENV_PROBE=$ROCENV_PROBE" /proc/[0-9]*/environ); do
+            left=${left#/proc/} left=${left%/environ}
+            [ "$left" = $$ ] || { kill -KILL "$left" && found=yes; }
+        done
+        [ "$found" ] || return
     done
 }
 

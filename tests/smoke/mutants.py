@@ -68,6 +68,7 @@ MATMUL = (
     Mutant("not a number", PRODUCT, "    return (a @ b) / (0 * a[:1, :1])\n", "of a fp32 product"),
     Mutant("fp32 in bf16", PRODUCT, only("float32", "(a.bfloat16() @ b.bfloat16()).float()"), "of a fp32 product"),
     Mutant("fp16 summed in fp16", PRODUCT, only("float16", _CHUNKS), "of a fp16 product"),
+    Mutant("fp16 rounded to bf16", PRODUCT, only("float16", "(a @ b).bfloat16().half()"), "of a fp16 product"),
     Mutant("bf16 summed in bf16", PRODUCT, only("bfloat16", _CHUNKS), "of a bf16 product"),
     Mutant("fp64 in fp32", PRODUCT, only("float64", "(a.float() @ b.float()).double()"), "of a fp64 product"),
     Mutant("fp16 without its last element", PRODUCT, only("float16", "(a @ b).triu(-383)"), "of a fp16 product"),
