@@ -9,6 +9,7 @@ Units, measured in the same run: P is a bare `python -c pass`, T a two-command T
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import statistics
@@ -19,11 +20,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
 ROCENV = [PYTHON, "-m", "rocenv"]
-BED = CHECKOUT / "tests" / "bed" / "bed.py"
+BED = CHECKOUT / "tests" / "bed"
+SMALL_IMAGE = "rocenv/small:1"  # the bed keeps it in its registry
 PARTITIONED_HOST = "mi300x-cpx"
 
 TYPER_PROGRAM = """
@@ -72,6 +75,7 @@ class Limit:
 
 @dataclass
 class Report:
+    inside: bool  # already in the place where the group is measured
     medians: dict[str, float] = field(default_factory=dict)
     limits: list[dict[str, object]] = field(default_factory=list)
 
@@ -116,28 +120,42 @@ def start(report: Report, rounds: int, folder: Path) -> None:
     measure(report, cases, [Limit("rocenv --version", {"P": 2.5})], rounds)
 
 
+def inside(group: str, rounds: int, folder: Path, enter: Sequence[str]) -> dict[str, Any]:
+    """Measure a group in another place: `enter` is the command line that goes there and runs what follows."""
+    result = folder / "inside.json"
+    folder.chmod(0o777)  # the measuring process may be another user there
+    argv = [*enter, PYTHON, __file__, group, "--inside", "--rounds", str(rounds), "--json", str(result)]
+    subprocess.run(argv, stdout=subprocess.DEVNULL, check=True)
+    answer: dict[str, Any] = json.loads(result.read_text())
+    return answer
+
+
+def take_over(report: Report, answer: dict[str, Any], place: str) -> None:
+    report.medians.update({f"{name} ({place})": value for name, value in answer["medians_ms"].items()})
+    report.limits += answer["limits"]
+
+
 def detect(report: Report, rounds: int, folder: Path) -> None:
     """`detect --json` of 63 partitions, in a mount namespace where that host's tree lies over /sys."""
-    if os.environ.get("ROCENV_BENCH_INSIDE") != "1":
+    if not report.inside:
         tree = folder / PARTITIONED_HOST
-        subprocess.run(
-            [PYTHON, str(CHECKOUT / "tests" / "hosts" / "builder.py"), PARTITIONED_HOST, str(tree)], check=True
-        )
-        result = folder / "inside.json"
+        build = [PYTHON, str(CHECKOUT / "tests" / "hosts" / "builder.py"), PARTITIONED_HOST, str(tree)]
+        subprocess.run(build, check=True)
         over = 'mount --make-rprivate / && mount --rbind "$1" /sys && shift && exec "$@"'
-        inside = [PYTHON, __file__, "detect", "--rounds", str(rounds), "--json", str(result)]
-        argv = ["unshare", "-m", "sh", "-c", over, "-", str(tree / "root" / "sys"), *inside]
-        subprocess.run(argv, check=True, env={**os.environ, "ROCENV_BENCH_INSIDE": "1"}, stdout=subprocess.DEVNULL)
-        answer = json.loads(result.read_text())
-        report.medians.update({f"{name} (detect)": value for name, value in answer["medians_ms"].items()})
-        report.limits += answer["limits"]
+        enter = ["unshare", "-m", "sh", "-c", over, "-", str(tree / "root" / "sys")]
+        take_over(report, inside("detect", rounds, folder, enter), "detect")
         return
-    cases = [*units(folder), Case("rocenv detect --json", [*ROCENV, "detect", "--json"])]
     # No engine is on that PATH; the tree has no nodes in /dev, so that the doctor fails, with 3, as it should.
     alone = ["env", "PATH=/nonexistent", *ROCENV, "doctor", "--json"]
-    cases.append(Case("rocenv doctor --json", alone, codes=(0, 3)))
-    limits = [Limit("rocenv detect --json", {"T": 1, "P": 3})]
-    limits.append(Limit("rocenv doctor --json", {"rocenv detect --json": 1.5}))
+    cases = [
+        *units(folder),
+        Case("rocenv detect --json", [*ROCENV, "detect", "--json"]),
+        Case("rocenv doctor --json", alone, codes=(0, 3)),
+    ]
+    limits = [
+        Limit("rocenv detect --json", {"T": 1, "P": 3}),
+        Limit("rocenv doctor --json", {"rocenv detect --json": 1.5}),
+    ]
     ramalama = CHECKOUT / ".testbed" / "ramalama" / "bin" / "ramalama"
     if ramalama.is_file():
         cases.append(Case("ramalama info", [str(ramalama), "info"]))
@@ -145,7 +163,43 @@ def detect(report: Report, rounds: int, folder: Path) -> None:
     measure(report, cases, limits, rounds)
 
 
-GROUPS = {"start": start, "detect": detect}
+def engine(report: Report, rounds: int, folder: Path) -> None:
+    """`up`, `exec` and the doctor against the engine's own commands with the same words, in the test bed."""
+    if not report.inside:
+        subprocess.run([PYTHON, str(BED), "up", "test"], check=True)
+        try:
+            take_over(report, inside("engine", rounds, folder, [PYTHON, str(BED), "run", "test"]), "engine")
+        finally:
+            subprocess.run([PYTHON, str(BED), "stop", "test"], check=True)
+        return
+    os.chdir(folder)
+    (folder / "rocenv.yaml").write_text(f"extends: hip\nimage: {{reference: '{SMALL_IMAGE}'}}\n")
+    up = [*ROCENV, "up", "--no-test", "--name"]
+    spend(["docker", "pull", SMALL_IMAGE])
+    spend([*up, "there"])
+    planned = subprocess.run([*ROCENV, "plan", "--name", "docker", "--json"], capture_output=True, check=True)
+    plan = json.loads(planned.stdout)
+    made = {name: plan["container"].removesuffix("docker") + name for name in ("docker", "rocenv", "there")}
+    cases = [
+        *units(folder),
+        Case("docker run", plan["argv"], after=["docker", "rm", "-f", made["docker"]]),
+        Case("rocenv up", [*up, "rocenv"], after=["docker", "rm", "-f", made["rocenv"]]),
+        Case("docker exec", ["docker", "exec", made["there"], "true"]),
+        Case("rocenv exec", [*ROCENV, "exec", "there", "--", "true"]),
+        Case("docker info", ["docker", "info", "--format", "{{json .}}"]),
+        Case("rocenv detect --json", [*ROCENV, "detect", "--json"]),
+        Case("rocenv doctor --json", [*ROCENV, "doctor", "--json"], codes=(0, 3, 4)),
+    ]
+    limits = [
+        Limit("rocenv up", {"docker run": 1, "T": 1, "P": 6}),
+        Limit("rocenv exec", {"docker exec": 1, "T": 1, "P": 2}),
+        Limit("rocenv doctor --json", {"rocenv detect --json": 1.5, "docker info": 1, "P": 6}),
+    ]
+    measure(report, cases, limits, rounds)
+    spend([*ROCENV, "down", "--volumes"])
+
+
+GROUPS = {"start": start, "detect": detect, "engine": engine}
 
 
 def main() -> None:
@@ -153,8 +207,11 @@ def main() -> None:
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []], metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    report = Report()
+    report = Report(inside=options.inside)
+    if not report.inside:
+        compileall.compile_dir(CHECKOUT / "rocenv", quiet=1)  # as an installation does; here nothing else may have
     for name in options.groups or GROUPS:
         with tempfile.TemporaryDirectory() as folder:
             GROUPS[name](report, options.rounds, Path(folder))
@@ -163,7 +220,7 @@ def main() -> None:
     if options.json:
         options.json.write_text(text + "\n")
     print(text)
-    if not all(limit["ok"] for limit in report.limits):
+    if not report.inside and not all(limit["ok"] for limit in report.limits):
         sys.exit("error: a figure is over its limit")
 
 
