@@ -11,6 +11,7 @@ from rocenv.cli import console, inside, project
 from rocenv.engine import Engine, open_engine
 from rocenv.lifecycle.down import down
 from rocenv.lifecycle.find import elsewhere
+from rocenv.lifecycle.volumes import MARK
 from rocenv.model.proof import Environment
 
 
@@ -25,7 +26,7 @@ def command(
     """Stop and remove environments of this project. Only what rocenv made for you is touched."""
     program = open_engine(engine)
     found = _meant(program, name, everything=everything)
-    caches = _caches(program, found, everything=everything) if volumes else []
+    caches = _caches(program, found, whole=name is None, everything=everything) if volumes else []
     if not found and not caches:
         console.say("nothing to remove")
         return
@@ -55,8 +56,11 @@ def _left(there: Environment, other: str | None) -> bool:
     return True
 
 
-def _caches(engine: Engine, found: list[Environment], *, everything: bool) -> list[str]:
+def _caches(engine: Engine, found: list[Environment], *, whole: bool, everything: bool) -> list[str]:
+    """The volumes that go with these environments; of a whole project also those that it made for `run`."""
+    owner = f"rocenv.owner={os.getuid()}"
     if everything:
-        return sorted(engine.volumes(os.getuid()))
+        return sorted(engine.volumes(owner))
     mounted = engine.mounted([there.id for there in found])
-    return [*mounted, *(name + ".new" for name in mounted)]
+    made = engine.volumes(owner, f"rocenv.project={project.name(project.folder())}") if whole else set()
+    return sorted({*mounted, *(name + MARK for name in mounted), *made})

@@ -102,10 +102,10 @@ class Engine(Client):
             return None
         raise self._error(answer.stderr, reference)
 
-    def _volumes_question(self, owner: int | None = None) -> list[str]:
+    def _volumes_question(self, *labels: str) -> list[str]:
         """What `volumes` asks."""
-        label = "rocenv.version" if owner is None else f"rocenv.owner={owner}"
-        return ["volume", "ls", f"--filter=label={label}", "--format", "{{.Name}}"]
+        wanted = [f"--filter=label={label}" for label in ("rocenv.version", *labels)]
+        return ["volume", "ls", *wanted, "--format", "{{.Name}}"]
 
     def digests(self, containers: Sequence[str]) -> dict[str, str]:
         """The registry digests of the images that these containers (whole ids) were made from, where they have one."""
@@ -118,9 +118,9 @@ class Engine(Client):
         made = {there: (image, reference) for there, image, reference in map(str.split, rows.splitlines())}
         return image_digests(made, self._answer(["image", "inspect", *{image for image, _ in made.values()}]).stdout)
 
-    def volumes(self, owner: int | None = None) -> set[str]:
-        """The names of rocenv's own volumes, all of them or one user's."""
-        return set(self._ask(self._volumes_question(owner)).split())
+    def volumes(self, *labels: str) -> set[str]:
+        """The names of the volumes that rocenv made, of those that also carry these labels (`rocenv.owner=1000`)."""
+        return set(self._ask(self._volumes_question(*labels)).split())
 
     def mounted(self, containers: Sequence[str]) -> list[str]:
         """The names of the volumes that these containers have mounted, each once; one that is gone has none."""

@@ -50,7 +50,7 @@ def save_bundle(file: str, host: str | None, bundle: Bundle, answer: Mapping[str
         "env": dict(bundle.env) if bundle.env is not None else None,
         "doctor": answer,
     }
-    text = scrubbed(json.dumps(told, indent=1), _names())
+    text = scrubbed(json.dumps(told, indent=1), {**_names(), **_environments(bundle.health)})
     return save_capture(file, host, anonymous=True, beside={FILE: text.encode()})
 
 
@@ -99,6 +99,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _environments(health: EngineHealth | None) -> dict[str, str]:
+    """What rocenv's containers are called tells of projects: numbers stand for them."""
+    containers = (health.containers or ()) if health else ()
+    return {one.name: f"rocenv-environment-{number}" for number, one in enumerate(containers)}
 
 
 def _made(kind: type[_T], told: Mapping[str, Any]) -> _T:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rocenv.model.plan import Plan
 
 MARK = ".new"
-_LABELS = ("rocenv.version", "rocenv.owner")
+_LABELS = ("rocenv.version", "rocenv.owner", "rocenv.project")
 
 
 def unready(engine: Engine, plan: Plan) -> Mapping[str, str]:
@@ -49,7 +49,7 @@ def _hand_over(engine: Engine, plan: Plan, volumes: Mapping[str, str], tell: Cal
     if user.partition(":")[0] in ("0", "root"):
         return
     words = ["--network=none", "--user=0", "--entrypoint=chown", "--label=rocenv.once=1"]
-    words += [f"--label={key}={plan.labels[key]}" for key in (*_LABELS, "rocenv.project") if key in plan.labels]
+    words += [f"--label={key}={plan.labels[key]}" for key in _LABELS if key in plan.labels]
     words += [f"--mount=type=volume,source={name},target={target}" for name, target in volumes.items()]
     image = plan.image.reference
     try:

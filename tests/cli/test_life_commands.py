@@ -240,6 +240,26 @@ class TestDown:
         assert_well(running.rocenv("up", "--no-test"))
         assert assert_well(running.rocenv("exec", "--", "sh", "-c", "cat $HOME/x")) == "kept\n"
 
+    def test_volumes_of_one_off_commands_go_too(self, home: TestBed) -> None:
+        assert_well(home.rocenv("run", "--", "true"))
+        label = f"--filter=label=rocenv.project={home.project.name}"
+        assert home.docker("volume", "ls", "-q", label).stdout != ""
+        assert_well(home.rocenv("down", "--volumes"))
+        assert home.docker("volume", "ls", "-q", label).stdout == ""
+
+    def test_a_volume_that_another_project_uses_stays(self, running: TestBed) -> None:
+        below = running.project / "other"
+        below.mkdir()
+        (below / "rocenv.yaml").write_text((running.project / "rocenv.yaml").read_text())
+        other = replace(running, project=below)
+        assert_well(other.rocenv("up", "--no-test"))
+        try:
+            done = running.rocenv("down", "--volumes")
+            assert re.search(r"kept volume rocenv-cache-pip-\S+: another container uses it", done.stderr)
+            assert_well(other.rocenv("exec", "--", "sh", "-c", "touch $PIP_CACHE_DIR/x"))
+        finally:
+            other.rocenv("down", "--volumes")
+
     def test_what_is_not_ours_stays(self, running: TestBed, small_image: str) -> None:
         other = f"rocenv-{running.project.name}-foreign"
         running.docker("run", "-d", "--name", other, small_image, "sleep", "infinity")
