@@ -158,7 +158,7 @@ def detect(report: Report, rounds: int, folder: Path) -> None:
     ]
     ramalama = CHECKOUT / ".testbed" / "ramalama" / "bin" / "ramalama"
     if ramalama.is_file():
-        # 0.21 gives up on the CPU nodes of that tree, with 22: what it takes until then counts, in its favour.
+        # 0.25 gives up on the CPU nodes of that tree, with 22: what it takes until then counts, in its favour.
         cases.append(Case("ramalama info", [str(ramalama), "info"], codes=(0, 22)))
         limits.append(Limit("rocenv detect --json", {"ramalama info": 0.5}))
     measure(report, cases, limits, rounds)
