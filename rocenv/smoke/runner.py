@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import selectors
 import time
 from collections.abc import Mapping, Sequence
@@ -74,7 +73,7 @@ def supervisor() -> str:
 def environment(gpus: Sequence[GpuRef], *, stand_in: bool) -> dict[str, str]:
     """What a probe is told: the nodes to open, the gfx targets to build for, and a mark of this run."""
     return {
-        "ROCENV_PROBE": secrets.token_hex(16),
+        "ROCENV_PROBE": os.urandom(16).hex(),
         "ROCENV_NODES": " ".join(ref.render_node for ref in gpus if ref.render_node),
         "ROCENV_TARGETS": " ".join(sorted({ref.gfx for ref in gpus if ref.gfx})),
         "ROCENV_STAND_IN": "1" if stand_in else "",

@@ -46,6 +46,7 @@ KERNEL = (
     Mutant("blocks overlap", "blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x * (blockDim.x - 1u) + threadIdx.x"),
     Mutant("kernel does nothing", SUM, "(void)i;"),
 )
+HANG = Mutant("kernel never ends", SUM, "volatile const float* p = a; while (p[0] == p[0]) c[i % n] = p[0];", "hung")
 
 PRODUCT = "    return a @ b\n"
 

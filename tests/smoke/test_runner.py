@@ -161,8 +161,11 @@ def test_overrides_in_effect_are_told(run: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "10.3.0")
     monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION_1", "11.0.0")
     assert set(run(GOOD).overrides) == {"10.3.0", "11.0.0"}
-    monkeypatch.delenv("HSA_OVERRIDE_GFX_VERSION")
-    assert run(GOOD).overrides == ("11.0.0",)
+    monkeypatch.delenv("HSA_OVERRIDE_GFX_VERSION_1")
+    monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "9.0.10")
+    said = run("echo $ROCENV_TARGETS")
+    assert said.overrides == ("9.0.10",)
+    assert said.stdout.split() == ["gfx942", "gfx90a"], "code for what the GPU looks like is built too"
 
 
 def test_python_probe_runs_where_there_is_python(run: Any) -> None:

@@ -17,13 +17,15 @@ import time
 from pathlib import Path
 
 from smoke.local import Local
-from smoke.mutants import KERNEL, MATMUL, ON_THE_CPU, PROBES, TENSOR_FLOAT, planted, write
+from smoke.mutants import HANG, KERNEL, MATMUL, ON_THE_CPU, PROBES, TENSOR_FLOAT, planted, write
 
 from rocenv.model.plan import GpuRef
+from rocenv.model.proof import Probe
 from rocenv.report.proof import blame
 from rocenv.smoke import run_probes
 from rocenv.smoke.header import read_probe
 from rocenv.smoke.judge import Said, judge
+from rocenv.smoke.runner import run_probe
 
 HERE = Path(__file__).resolve().parent
 FLAGS = ["-x", "cu", "-arch=sm_90", "-std=c++17", "-O2", "-w", "-D__HIP_PLATFORM_NVIDIA__", "-D__HIP_PLATFORM_NVCC__"]
@@ -38,7 +40,7 @@ def build(folder: Path, headers: Path) -> None:
     subprocess.run([*nvcc, str(PROBES / "vector_add.hip"), "-o", str(folder / "vector_add")], check=True)
     shared = ["-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden"]
     subprocess.run([*nvcc, *shared, str(HERE / "hip_on_cuda.cpp"), "-o", str(folder / LIBRARY)], check=True)
-    for mutant in KERNEL:
+    for mutant in (*KERNEL, HANG):
         source = write(folder, "vector_add.hip", mutant)
         subprocess.run([*nvcc, str(source), "-o", str(source.with_suffix(""))], check=True)
 
@@ -80,7 +82,7 @@ class Show:
 def run(folder: Path, parts: list[str]) -> list[str]:
     """Every probe and every mutant, or only the parts named; the names of the checks that did not hold."""
     show = Show()
-    for part in (vector_add, hiprtc_add, torch_matmul):
+    for part in (vector_add, hang, hiprtc_add, torch_matmul):
         if not parts or part.__name__ in parts:
             part(show, folder)
     return show.wrong
@@ -108,6 +110,19 @@ def vector_add(show: Show, folder: Path) -> None:
     status, out = show.step("vector_add without a GPU", [program], {"CUDA_VISIBLE_DEVICES": ""})
     show.want("no GPU ends with 4", holds=status == 4 and "no GPU seen" in out)
     vector_add_mutants(show, folder)
+
+
+def hang(show: Show, folder: Path) -> None:
+    """A kernel that never ends is ended by its limit, and the GPU works afterwards."""
+    script = folder / "hang.sh"
+    script.write_text(f"exec {(folder / 'kernel_never_ends').resolve()}\n")
+    probe = Probe("hang", "", "kernel", (), 5, str(script))
+    said = run_probe(Local(), "here", probe, [], stand_in=False)
+    results = judge(probe, said, [], stand_in=False)
+    print(json.dumps({"step": "hang", "seconds": round(said.seconds, 2), "said": [result.cause for result in results]}))
+    show.want("a hung kernel is a failure with its cause", holds=str(results[0].cause) == "hung: no end within 5 s")
+    status, _ = show.step("vector_add after a hang", [str(folder / "vector_add")])
+    show.want("the GPU works after a hang", holds=status == 0)
 
 
 def hiprtc_add(show: Show, folder: Path) -> None:
