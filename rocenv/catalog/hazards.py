@@ -22,7 +22,6 @@ class Hazard(NamedTuple):
 
     id: str
     targets: tuple[str, ...]
-    verdict: str
     seen: str
     what: str
     fix: str
@@ -51,7 +50,6 @@ def _hazard(row: dict[str, Any], seen: str) -> Hazard:
     return Hazard(
         id=row["id"],
         targets=tuple(row["targets"]),
-        verdict=row["verdict"],
         seen=seen,
         what=row["what"],
         fix=row["fix"],

@@ -15,6 +15,8 @@ from rocenv.errors import EngineError
 
 if TYPE_CHECKING:
     from rocenv.model.check import Finding
+    from rocenv.model.host import Host
+    from rocenv.model.proof import Environment
 
 PATIENCE = 30.0
 # What can be told from inside; all else is the host's.
@@ -47,7 +49,18 @@ def look_inside(name: str, facts: Facts, kind: str | None) -> list[Finding]:
             "the image needs a POSIX shell (`sh`) for that",
         )
     seen = read_inside(done.stdout, facts.need_host())
-    within = Facts(host=seen.host, health=seen.health, env=environment(seen.env), image=seen.image)
+    within = Facts(host=_given(seen.host, there), health=seen.health, env=environment(seen.env), image=seen.image)
     found = run(within, only=CHECKS)
     wanted = [one for one in found if one.check in CHECKS]
     return [replace(one, evidence=f"inside {there.container}: {one.evidence}") for one in wanted]
+
+
+def _given(host: Host, there: Environment) -> Host:
+    """The GPUs that matter in there: those that the plan gave it, and whatever else has its node in there."""
+    from rocenv.smoke.planned import planned_gpus
+
+    planned = {(gpu.bdf, gpu.partition) for gpu in planned_gpus(there.gpus, there.container)}
+    kept = tuple(
+        gpu for gpu in host.gpus if gpu.render_node_exists or (gpu.bdf, gpu.partition.index) in planned or not planned
+    )
+    return replace(host, gpus=kept)

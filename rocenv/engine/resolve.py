@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rocenv.engine.engine import Engine
     from rocenv.engine.images import ImageFacts
 
-_STATES = {404: "no-tag", 429: "busy"}
+NOT_FOUND = 404
+_STATES = {NOT_FOUND: "no-tag", 429: "busy"}
 _REFUSED = (401, 403)
 _BAD_ANSWER = (ValueError, KeyError, TypeError, AttributeError)
 
@@ -148,22 +149,24 @@ def _refusal(known: ImageView, source: registry.Source, wanted: Reference, error
     said = error.read(65536).decode(errors="replace")
     error.close()
     host = source.base.partition("://")[2]
-    if error.code in _REFUSED or (error.code == 404 and "NAME_UNKNOWN" in said):  # noqa: PLR2004
-        return known._replace(
-            state="no-repository", said=f"{host} answers {error.code}", nearest=_siblings(source, wanted)
-        )
     state = _STATES.get(error.code, "unreachable")
-    near = _near(source, wanted) if state == "no-tag" else ()
+    near = _near(source, wanted) if state == "no-tag" and "NAME_UNKNOWN" not in said else ()
+    if error.code in _REFUSED or near is None or "NAME_UNKNOWN" in said:
+        siblings = _siblings(source, wanted)
+        return known._replace(state="no-repository", said=f"{host} answers {error.code}", nearest=siblings)
     what = "manifest unknown" if state == "no-tag" else f"{host} answers {error.code}"
     return known._replace(state=state, said=what, nearest=near)
 
 
-def _near(source: registry.Source, wanted: Reference) -> tuple[str, ...]:
-    """The same tag in a sibling repository, then the nearest tags of this one."""
+def _near(source: registry.Source, wanted: Reference) -> tuple[str, ...] | None:
+    """The same tag in a sibling repository, then the nearest tags of this one; None where this has no tags at all."""
     try:
         tags = registry.tags(source)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return None if error.code == NOT_FOUND else _siblings(source, wanted)
     except (OSError, *_BAD_ANSWER):
-        tags = []
+        return _siblings(source, wanted)
     own = [replace(wanted, tag=tag, digest=None).familiar for tag in nearest(wanted.tag or "latest", tags)]
     return (*_siblings(source, wanted), *own)
 

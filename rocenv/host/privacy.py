@@ -106,9 +106,9 @@ def _no_names(_: Kept, data: bytes) -> bytes:
 
 
 def of_a_process(path: str, own: int) -> bool:
-    """True for files of other processes than the first and one's own: who runs what is nobody's business."""
-    match = re.match(r"/proc/(\d+)/", path)
-    return match is not None and int(match.group(1)) not in (1, own)
+    """True for files of other processes than the first and one's own, and for what any of them is called."""
+    match = re.match(r"/proc/(\d+)/(\w+)", path)
+    return match is not None and (int(match.group(1)) not in (1, own) or match.group(2) == "stat")
 
 
 _seccomp = _lines(rb"^Seccomp:.*$")

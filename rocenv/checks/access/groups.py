@@ -156,7 +156,7 @@ def _shown(rows: Sequence[tuple[int, int, int]]) -> str:
 @check(
     id="lsm.selinux",
     layer="access",
-    severity="warn",
+    severity="fail",
     title="SELinux lets containers use GPUs",
     reads="/sys/fs/selinux/enforce, the booleans container_use_devices and container_use_dri_devices",
     why="/dev/kfd is no DRI device: its boolean is container_use_devices; a refused map shows as an odd memory error",

@@ -74,7 +74,7 @@ def subids(facts: Facts) -> Answer:
 @check(
     id="engine.subset-isolation",
     layer="engine",
-    severity="warn",
+    severity="fail",
     title="a part of the GPUs is kept apart from the others",
     reads="whether the engine is rootless, which GPUs are asked for",
     why="a rootless engine has no device cgroup: a container that was given some GPUs can reach them all",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
-from rocenv.checks.words import listed
+from rocenv.checks.words import inside, listed
 from rocenv.rules.nodes import KFD
 
 _DRI = "/dev/dri/renderD"
@@ -85,6 +85,8 @@ def group(facts: Facts) -> Answer:
     if not gids:
         return skip("there are no nodes to compare with")
     shown = listed(map(str, gids))
+    if inside(host) and set(gids) <= {*host.caller.groups, host.caller.gid}:
+        return ok(f"the nodes are of {shown}, and the process in here has those groups by number")
     told = {name: gid for name in ("render", "video") if (gid := image.groups.get(name)) is not None}
     if any(gid in gids for gid in told.values()):
         return ok(f"{listed(f'{name} is {gid}' for name, gid in told.items())}; the nodes are of {shown}")
