@@ -12,15 +12,27 @@ shift 3
 exec 3<&0 </dev/null 4>&2 2>/dev/null
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 probe=$(head -c "$size" <&3)
-overrides=$(env | sed -n 's/^HSA_OVERRIDE_GFX_VERSION[_0-9]*=//p' | tr '\n' ' ')
+overrides=${HSA_OVERRIDE_GFX_VERSION-} node=0
+while [ $node -lt 64 ]; do
+    eval "overrides=\"\$overrides \${HSA_OVERRIDE_GFX_VERSION_$node-}\"" node=$((node + 1))
+done
 for version in $overrides; do # 9.0.10 makes a GPU look like a gfx90a: code for that is wanted too
     case $version in *[!0-9.]*) continue ;; [0-9]*.[0-9]*.[0-9]*) ;; *) continue ;; esac
     ROCENV_TARGETS="$ROCENV_TARGETS gfx$(IFS=.; set -- $version; printf '%d%x%x' "$1" "$2" "$3")"
 done
 
-python_of() { # the first Python for which the test in $1 holds
+pythons() { # every Python of the image, the one on PATH first
+    seen=:
     for candidate in "$(command -v python3)" /opt/venv/bin/python /opt/conda/envs/*/bin/python /opt/conda/bin/python; do
-        [ -x "$candidate" ] && "$candidate" -c "$1" && echo "$candidate" && return
+        case $seen in *:"${candidate%/*}":*) continue ;; esac
+        [ -x "$candidate" ] && echo "$candidate" && seen=$seen${candidate%/*}:
+    done
+}
+
+with_torch() { # the first of the given Pythons that has torch; a single one is not asked, the probe itself will tell
+    for candidate; do
+        [ $# = 1 ] || "$candidate" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' || continue
+        echo "$candidate" && return
     done
     return 1
 }
@@ -34,8 +46,8 @@ first_of() { # the first of the given programs that is there
 
 find_need() {
     case $1 in
-    python) python=$(python_of '') ;;
-    torch) python=$(python_of 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)') ;;
+    python) python=$(first_of $(pythons)) ;;
+    torch) python=$(with_torch $(pythons)) ;;
     hipcc) hipcc=$(first_of hipcc /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc /opt/rocm/core-*/bin/hipcc) ;;
     esac
 }

@@ -6,6 +6,8 @@ real GPU (docs/verification.md).
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,18 @@ def test_torch_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     missing = "libamdhip64.so.6: cannot open shared object file: No such file or directory"
     results = proved(tmp_path, monkeypatch, f"raise ImportError({missing!r})")
     assert [(r.gpu, r.result, r.cause) for r in results] == [(None, "failed", f"torch does not import: {missing}")]
+
+
+def test_python_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = tmp_path / "python3"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    results = run_probes(
+        Local(), "here", [GPU], level="framework", probes=["torch_matmul"], stand_in=False, tell=lambda _: None
+    )
+    assert [(r.result, r.cause) for r in results] == [("error", "no torch: this Python does not have it")]
+    assert blame(results) == "image"
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,10 @@ def main():
     start = time.perf_counter()
     try:
         import torch
+    except ModuleNotFoundError as error:
+        missing = error.name == "torch"
+        say("error", "no torch: this Python does not have it" if missing else "torch does not import: %s" % error)
+        return
     except (ImportError, OSError) as error:
         say("failed", "torch does not import: %s" % " ".join(str(error).split())[:200])
         return
