@@ -6,9 +6,14 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 # What has been started, oldest first, for `rocenv --verbose` and for the tests.
 log: list[tuple[str, ...]] = []
@@ -86,16 +91,38 @@ def run_through(argv: Sequence[str], *, seconds: float) -> tuple[Completed, bool
     For a step that must not stay half done: the caller sees what it left, undoes it, and passes the interrupt on.
     A second interrupt is not held back.
     """
-    process = start(argv, shielded=True)
+    with _held_back() as came:
+        done = finish(start(argv, shielded=True), seconds)
+    return done, bool(came)
+
+
+@contextmanager
+def _held_back() -> Iterator[list[int]]:
+    """Inside, the first signal that would raise is noted instead, at whatever instant it comes.
+
+    Signals are handled in the main thread; elsewhere there is nothing to hold back.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    raising = {number: handler for number, handler in found.items() if callable(handler)}
+
+    def restore() -> None:
+        for number, handler in raising.items():
+            signal.signal(number, handler)
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        restore()
+
+    for number in raising:
+        signal.signal(number, note)
     try:
-        process.communicate(timeout=seconds)
-    except KeyboardInterrupt:
-        return finish(process, seconds), True  # goes on reading where that was broken off
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise TimedOutError(argv, seconds) from None
-    return finish(process, seconds), False
+        yield came
+    finally:
+        restore()
 
 
 def run(
