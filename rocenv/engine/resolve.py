@@ -44,7 +44,7 @@ def view(reference: str, engine: Engine | None, machine: str | None) -> ImageVie
         return known._replace(said=error.message)
     if local is not None:
         return _from_engine(known, local)
-    return _from_registry(known, wanted, _config(engine), machine)
+    return look_up(known, wanted, _config(engine), machine)
 
 
 def _from_catalog(reference: str, wanted: Reference) -> ImageView:
@@ -111,7 +111,7 @@ def _config(engine: Engine) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _from_registry(known: ImageView, wanted: Reference, config: Mapping[str, Any], machine: str | None) -> ImageView:
+def look_up(known: ImageView, wanted: Reference, config: Mapping[str, Any], machine: str | None) -> ImageView:
     """The registry's answer; the places are tried as the daemon does, and the first that answers counts."""
     last: ImageView = known._replace(state="unreachable", said="no registry was asked")
     for source in registry.sources(wanted.full, config):

@@ -19,7 +19,7 @@ from rocenv.catalog.references import Reference
 from rocenv.checks.facts import Facts
 from rocenv.checks.files.rewrite import mended
 from rocenv.checks.run import exit_code, run
-from rocenv.engine.resolve import _from_registry
+from rocenv.engine.resolve import look_up
 from rocenv.errors import RocenvError
 from rocenv.host import examine, read_host
 from rocenv.model.health import Asked, Document, ImageView
@@ -171,7 +171,7 @@ def resolve(case: Mapping[str, Any], folder: Path) -> Outcome:
         asked = reference.replace("ghcr.io", address)
         known = ImageView(asked)
         config = {"Mirrors": [f"http://{address}"]}
-        view = _from_registry(known, Reference.parse(asked), config, "x86_64")
+        view = look_up(known, Reference.parse(asked), config, "x86_64")
     findings = run(Facts(image=view), only=["image.resolve"])
     messages = "\n".join(f"{one.evidence}\n{one.cause}\n{one.fix}" for one in findings)
     return Outcome(exit=exit_code(findings), messages=messages)

@@ -118,7 +118,7 @@ def _permitted(facts: Facts, nodes: Sequence[DeviceNode]) -> Answer:
     evidence = (
         f"{listed(f'{node.path} is {owned(node)}' for node in alike)}; uid {host.caller.uid} is in {numbers(host)}"
     )
-    if rootful(facts):
+    if rootful(facts) and for_groups(alike[0]):
         cause = f"containers of a rootful engine get its group by number; outside of them: {_mended(facts, alike)}"
         return info(evidence, cause)
     cause, fix, needs = _refusal(facts, alike)

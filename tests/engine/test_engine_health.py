@@ -1,0 +1,137 @@
+"""An engine's socket, room and stores, and an engine on another machine: the kernel's own answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from checks.seen import facts, found
+
+from rocenv.engine import open_engine
+from rocenv.engine.health import Examination, connect, room
+from rocenv.model.health import EngineHealth
+from rocenv.model.plan import EngineFacts
+
+AS_ROOT = os.geteuid() == 0
+
+
+def test_each_answer_of_a_socket(tmp_path: Path) -> None:
+    path = tmp_path / "docker.sock"
+    assert connect(f"unix://{path}") == "ENOENT"
+    with socket.socket(socket.AF_UNIX) as line:
+        line.bind(str(path))
+        assert connect(f"unix://{path}") == "ECONNREFUSED"  # what a daemon that died leaves behind
+        line.listen()
+        assert connect(f"unix://{path}") is None
+    assert connect("tcp://127.0.0.1:1") == "ECONNREFUSED"
+    assert connect("ssh://u@nowhere.example") is None
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="becomes another user, which root may")
+def test_a_socket_of_others_is_refused() -> None:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as line:
+        path = Path(folder) / "docker.sock"
+        line.bind(str(path))
+        line.listen()
+        path.chmod(0o600)
+        path.parent.chmod(0o755)
+        os.seteuid(1000)
+        try:
+            answer = connect(f"unix://{path}")
+        finally:
+            os.seteuid(0)
+    assert answer == "EACCES"
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="mounts a small file system, which root may")
+def test_a_full_data_root_is_found(tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,nr_inodes=64", "small", str(place)], check=True)
+    try:
+        full = EngineFacts("docker", data_root=str(place))
+        free, inodes = room(full)
+        assert free is not None
+        assert 0 < free <= 1 << 20
+        assert inodes is not None
+        assert 0 < inodes < 64
+        seen = EngineHealth(free_bytes=free, free_inodes=inodes)
+        given = facts(engine=full, engine_health=seen, image=None)
+        assert found("engine.disk", given).verdict == "fail"
+        assert found("engine.inodes", given).verdict == "fail"
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_the_room_of_another_machine_is_not_this_one_s() -> None:
+    assert room(EngineFacts("docker", data_root="/", remote=True)) == (None, None)
+    assert room(EngineFacts("docker", data_root="/no/such/place")) == (None, None)
+    assert room(EngineFacts("docker")) == (None, None)
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """As much of Docker's interface as `docker info` asks of a daemon on another machine."""
+
+    def do_HEAD(self) -> None:
+        self.answer(b"OK")
+
+    def do_GET(self) -> None:
+        info = {
+            "ServerVersion": "28.2.2",
+            "Name": "gpu-box",
+            "KernelVersion": "6.1.0-other",
+            "OperatingSystem": "Debian",
+        }
+        self.answer(b"OK" if "_ping" in self.path else json.dumps(info if "/info" in self.path else []).encode())
+
+    def answer(self, data: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Api-Version", "1.41")
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"tcp://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.engine
+def test_an_engine_over_tcp_is_another_machine_s(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", elsewhere)
+    examination = Examination(open_engine("docker"))
+    engine, health = examination.findings()
+    examination.close()
+    assert engine is not None
+    assert (engine.remote, engine.kernel, health.name, health.free_bytes) == (True, "6.1.0-other", "gpu-box", None)
+    given = facts(engine=engine, engine_health=health)
+    assert found("engine.remote", given).verdict == "warn"
+    assert found("engine.same-kernel", given).verdict == "skip"
+
+
+@pytest.mark.engine
+def test_a_dead_socket_is_told_without_waiting_for_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    examination = Examination(open_engine("docker"))
+    engine, health = examination.findings()
+    examination.close()
+    assert (engine, health.socket) == (None, "ENOENT")
