@@ -154,8 +154,22 @@ def room(facts: EngineFacts) -> tuple[int | None, int | None]:
 
 def stores() -> tuple[Store, ...]:
     """The folders in which engines of this machine keep images, of those that are there."""
-    paths = [(str(Path(path).expanduser()), engine) for path, engine in _STORES]
-    return tuple(Store(path, engine) for path, engine in dict(paths).items() if Path(path).is_dir())
+    paths = {str(Path(path).expanduser()): engine for path, engine in _STORES}
+    return tuple(
+        Store(path, engine, holds=_holds(path, engine)) for path, engine in paths.items() if Path(path).is_dir()
+    )
+
+
+def _holds(path: str, engine: str) -> bool | None:
+    """Whether a store's own list names an image; None where that may not be read."""
+    pattern = "image/*/repositories.json" if engine == "docker" else "*-images/images.json"
+    if not os.access(path, os.R_OK | os.X_OK):
+        return None
+    try:
+        texts = [file.read_bytes() for file in Path(path).glob(pattern)]
+    except OSError:
+        return None
+    return any(b'"sha256:' in text or b'"id"' in text for text in texts)
 
 
 def _name(info: dict[str, Any]) -> str | None:

@@ -117,6 +117,7 @@ class Store(NamedTuple):
     path: str
     engine: str
     bytes: int | None = None
+    holds: bool | None = None  # whether there are images in it; None where that may not be read
 
 
 class OwnContainer(NamedTuple):

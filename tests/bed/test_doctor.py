@@ -192,7 +192,9 @@ def rocenv() -> list[str]:
 
 
 def test_a_second_engine_s_images(bed: TestBed) -> None:
-    (bed.project / "home/.local/share/docker").mkdir(parents=True)
+    place = bed.project / "home/.local/share/docker/image/overlay2"
+    place.mkdir(parents=True)
+    (place / "repositories.json").write_text('{"Repositories":{"a":{"a:1":"sha256:00"}}}')
     done = bed.run("env", f"HOME={bed.project}/home", *rocenv(), "doctor", "--json")
     told = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
     assert ".local/share/docker" in told["engine.second-store"]["evidence"]

@@ -110,6 +110,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
      "du -sh /home/u/.local/share/docker"),
     ("engine.second-store", {"engine_health": engine(stores=(
         Store("/var/lib/docker", "docker"), Store("/var/lib/containers/storage", "podman")))}, "ok", "podman"),
+    ("engine.second-store", {"engine_health": engine(stores=(
+        Store("/var/lib/docker", "docker", holds=True), Store("/x", "docker", holds=False)))}, "ok", "/x"),
+    ("engine.second-store", {"engine_health": engine(stores=(
+        Store("/var/lib/docker", "docker", holds=True), Store("/x", "docker", holds=True)))}, "warn", "du -sh /x"),
+    ("engine.second-store", {"engine_health": engine(stores=(
+        Store("/var/lib/docker", "docker", holds=True), Store("/x", "docker")))}, "info", "may not be read"),
 ]  # fmt: skip
 
 

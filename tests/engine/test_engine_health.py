@@ -16,7 +16,7 @@ import pytest
 from checks.seen import facts, found
 
 from rocenv.engine import open_engine
-from rocenv.engine.health import Examination, connect, room
+from rocenv.engine.health import Examination, connect, room, stores
 from rocenv.model.health import EngineHealth
 from rocenv.model.plan import EngineFacts
 
@@ -135,3 +135,18 @@ def test_a_dead_socket_is_told_without_waiting_for_the_client(tmp_path: Path, mo
     engine, health = examination.findings()
     examination.close()
     assert (engine, health.socket) == (None, "ENOENT")
+
+
+def test_a_store_tells_whether_it_holds_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    repositories = tmp_path / ".local/share/docker/image/overlay2/repositories.json"
+    images = tmp_path / ".local/share/containers/storage/overlay-images/images.json"
+    for file in (repositories, images):
+        file.parent.mkdir(parents=True)
+    repositories.write_text('{"Repositories":{"a":{"a:1":"sha256:00"}}}')
+    images.write_text("[]\n")
+    told = {one.path: (one.engine, one.holds) for one in stores() if one.path.startswith(str(tmp_path))}
+    assert told == {
+        str(tmp_path / ".local/share/docker"): ("docker", True),
+        str(tmp_path / ".local/share/containers/storage"): ("podman", False),
+    }

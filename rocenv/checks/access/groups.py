@@ -14,6 +14,7 @@ from rocenv.rules.nodes import KFD, for_groups, opens
 _OVERFLOW = 65534  # what an id that has no number in a user namespace is shown as
 _KEEP = "`podman run --group-add keep-groups …`"
 _LIST = "ls -ln /dev/kfd /dev/dri"
+_GID_MAP = "cat /proc/$(cat $XDG_RUNTIME_DIR/dockerd-rootless/child_pid)/gid_map"
 
 
 @check(
@@ -139,7 +140,7 @@ def rootless_gid(facts: Facts) -> Answer:
         f"rootless {engine.kind} has no number for the group that owns the nodes: they show as nogroup inside",
         namespaces.give(missing, engine.kind, who(facts.health)) + "; or use podman with crun",
         needs="restart",
-        verify="cat /proc/$(cat $XDG_RUNTIME_DIR/dockerd-rootless/child_pid)/gid_map",
+        verify="podman unshare cat /proc/self/gid_map" if engine.kind == "podman" else _GID_MAP,
     )
 
 

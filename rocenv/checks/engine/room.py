@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocenv.checks.catalogue import Answer, check, fail, ok, skip, warn
+from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
 from rocenv.report.text import size
@@ -103,10 +103,13 @@ def second_store(facts: Facts) -> Answer:
     health = facts.need_engine_health()
     shown = listed(f"{one.path} ({one.engine}{f', {size(one.bytes)}' if one.bytes else ''})" for one in health.stores)
     root = facts.engine.data_root if facts.engine else None
-    others = [one for one in health.stores if one.path != root and one.engine == health.kind]
+    others = [one for one in health.stores if one.path != root and one.engine == health.kind and one.holds is not False]
     if len(health.stores) < 2 or not others:  # noqa: PLR2004
         return ok(shown or "no store in the usual places")
-    other = others[0] if root else health.stores[-1]
+    known = [one for one in others if one.holds or one.bytes is not None]
+    if not known:
+        return info(shown, f"what {others[0].path} holds may not be read; the engine that is asked uses another place")
+    other = known[0] if root else health.stores[-1]
     sudo = "sudo " if other.path.startswith("/var/") else ""
     return warn(
         shown,
