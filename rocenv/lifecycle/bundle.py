@@ -6,9 +6,9 @@ are not in it.
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
+import pwd
 import re
 import socket
 from collections.abc import Mapping
@@ -85,7 +85,7 @@ def _names() -> dict[str, str]:
     """The names of this machine and its user."""
     home = os.path.expanduser("~")  # noqa: PTH111 (a text to be replaced, not a path to be used)
     found = {home: "~"} if home not in ("/", "/root") else {}
-    for name in (getpass.getuser(), os.environ.get("SUDO_USER", "")):
+    for name in (_user(), os.environ.get("SUDO_USER", "")):
         if name not in ("", "root"):
             found[name] = "user"
     host = socket.gethostname()
@@ -99,6 +99,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _user() -> str:
+    """The caller's name, empty where it has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
 
 
 def _environments(health: EngineHealth | None) -> dict[str, str]:
