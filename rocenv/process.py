@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -151,22 +152,24 @@ def run(
     )
 
 
-def attached(argv: Sequence[str]) -> int:
-    """Run `argv` on this process's own terminal and streams and return its exit status.
+def attached(argv: Sequence[str], *, data: bytes = b"") -> int:
+    """Run `argv` where the user can watch it (a pull, a build) and return its exit status.
 
-    For commands that the user watches (a pull, a build, a one-off). SIGINT reaches the child through the terminal;
-    this process waits for the child to end before it goes on.
+    All that it prints is talk, and goes to stderr; `data` goes to its standard input. An interrupt is handed on, and
+    goes on here once the child has ended.
     """
     log.append(tuple(argv))
     try:
-        child = subprocess.Popen(list(argv))
+        child = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=sys.stderr)
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise ProgramMissingError(argv[0]) from error
-    while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:
-            continue  # the child has had the same signal; its answer to it is the answer
+    try:
+        child.communicate(data)
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)  # from a terminal it has had it already, from elsewhere it has not
+        child.wait()
+        raise
+    return child.returncode
 
 
 def replace(argv: Sequence[str]) -> NoReturn:

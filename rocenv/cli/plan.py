@@ -40,6 +40,7 @@ def command(
     --engine and --rootless say otherwise; without, the engine here is asked, where one answers.
     """
     from rocenv.host import read_host
+    from rocenv.lifecycle.build import built
     from rocenv.plan import make_plan
     from rocenv.render.argv import run_argv, shell_text
     from rocenv.report.plan import plan_json, plan_text
@@ -49,7 +50,7 @@ def command(
         shm_size=shm_size, loosen=loosen, cpu=cpu, strict=strict,
     )  # fmt: skip
     seen = read_host(host)
-    plan = make_plan(wished, seen, _engine(seen, engine, rootless=rootless), request)
+    plan = built(make_plan(wished, seen, _engine(seen, engine, rootless=rootless), request), wished.build)
     argv = run_argv(plan)
     if as_json:
         console.data_json(plan_json(plan, argv))

@@ -146,6 +146,19 @@ class Engine(Client):
         if process.attached([self.program, "pull", reference]) != 0:
             raise ImageError(f"`{self.program} pull {reference}` failed; what it said stands above")
 
+    def build(self, dockerfile: str, reference: str) -> None:
+        """Build an image from the text of a Dockerfile, with nothing in its context. Raises ImageError."""
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="rocenv-build-") as empty:
+            words = [self.program, "build", "--force-rm", f"--tag={reference}", "--file=-", empty]
+            status = process.attached(words, data=dockerfile.encode())
+        if status != 0:
+            raise ImageError(
+                f"building `{reference}` failed; what `{self.program} build` said stands above",
+                "mend `build` in the profile, `rocenv profiles show PROFILE --origin` tells where it comes from",
+            )
+
     def size(self, reference: str, facts: EngineFacts) -> int | None:
         """The bytes that a pull of `reference` would fetch, or None where its registry does not tell."""
         import json

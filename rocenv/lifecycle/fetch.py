@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError
+from rocenv.lifecycle.build import build
 
 if TYPE_CHECKING:
     from rocenv.engine.pull import PullEvent
@@ -16,9 +18,14 @@ DISK_OF_FETCHED = 3  # an image takes about this much of what is fetched: unpack
 
 
 def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: Callable[[PullEvent], None]) -> None:
-    """Pull the plan's image unless it is there. Raises EngineError, before the pull, for one that cannot fit."""
+    """Pull or build the plan's image unless it is there. Raises EngineError, before a pull, for one that cannot fit."""
     reference = plan.image.reference
     if engine.image(reference) is not None:
+        return
+    if plan.image.base is not None:
+        base = replace(plan, image=replace(plan.image, reference=plan.image.base, base=None))
+        fetch(engine, base, tell=tell, progress=progress)
+        build(engine, plan, tell)
         return
     _must_fit(engine, plan, tell)
     engine.pull(reference, progress)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, UsageError
+from rocenv.lifecycle.build import built
 from rocenv.lifecycle.decided import changes, labelled, moved
 from rocenv.lifecycle.fetch import fetch
 from rocenv.lifecycle.find import elsewhere
@@ -45,7 +46,7 @@ def decide(engine: Engine, wished: Profile, request: Request) -> Plan:
     if not host.live:
         raise UsageError("ROCENV_HOST names a capture, and no container can be started there", "`unset ROCENV_HOST`")
     facts = engine.facts()
-    plan = make_plan(wished, host, facts, request)
+    plan = built(make_plan(wished, host, facts, request), wished.build)
     elsewhere = other_kernel(facts, host) if plan.devices else None
     if elsewhere is not None:
         raise elsewhere

@@ -48,7 +48,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ImageChoice:
-    """The image decided on. `source`: catalog, profile, or flag; `gfx` are the targets it is known to carry."""
+    """The image decided on. `source`: catalog, profile, flag or build; `gfx` are the targets it is known to carry."""
 
     reference: str
     source: str
@@ -56,6 +56,7 @@ class ImageChoice:
     rocm: str | None = None
     gfx: tuple[str, ...] = ()
     size_bytes: int | None = None  # unpacked, where the catalog knows it
+    base: str | None = None  # of one that is built here: the image that it is built on
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ class Plan:
     uidmap: tuple[str, ...] = ()  # CONTAINER:INTERMEDIATE:COUNT, as podman takes them
     gidmap: tuple[str, ...] = ()
     ulimits: tuple[str, ...] = ()  # memlock=-1:-1 …
+    dockerfile: str | None = None  # of an image that is built here
 
     @property
     def container(self) -> str:

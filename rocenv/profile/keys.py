@@ -46,7 +46,7 @@ KEYS: Mapping[str, Key] = {
     "image.framework": Key(
         "table", "which versions of frameworks are wanted", 'framework: {pytorch: ">=2.9"}', pattern=_CONSTRAINT
     ),
-    "build.template": Key("text", "the Dockerfile template to build from", "template: pytorch", pattern=NAME),
+    "build.template": Key("text", "the Dockerfile template to build from", "template: on-image", pattern=NAME),
     "build.packages.apt": Key("list", "packages to install with apt", "apt: [git]"),
     "build.packages.dnf": Key("list", "packages to install with dnf", "dnf: [git]"),
     "build.packages.zypper": Key("list", "packages to install with zypper", "zypper: [git]"),

@@ -23,6 +23,8 @@ _TAG_DIGITS = 16
 # What a reference may hold (distribution's grammar, loosely): no blank, quote or newline can reach a Dockerfile.
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
 
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
 
 def render_dockerfile(build: BuildWish, *, base: str, profile: str, gfx: tuple[str, ...]) -> str:
     """The Dockerfile for `build` on the image `base`; `gfx` are the targets that it is meant for.
@@ -49,20 +51,26 @@ def render_dockerfile(build: BuildWish, *, base: str, profile: str, gfx: tuple[s
     except TemplateNotFound as error:
         known = sorted(file.removesuffix(".Dockerfile.j2") for file in environment.list_templates())
         raise UsageError(f"there is no Dockerfile template `{name}`", f"there are: {', '.join(known)}") from error
+    # rocenv.image.*: a container inherits its image's labels, and rocenv.* alone marks containers that are rocenv's.
     labels = {
-        "rocenv.version": __version__,
-        "rocenv.profile": profile,
-        "rocenv.base": base,
-        "rocenv.gfx": ",".join(gfx),
+        "rocenv.image.base": base,
+        "rocenv.image.gfx": ",".join(gfx),
+        "rocenv.image.profile": profile,
+        "rocenv.image.version": __version__,
     }
+    wrong = next((name for name in build.args if not _ARGUMENT.fullmatch(name)), None)
+    if wrong is not None:
+        raise UsageError(f"`{wrong}` is no name of a build argument", "letters, digits and `_`, no digit first")
+    if build.secrets:
+        raise UsageError("`build.secrets` is not served yet", "leave it out, and fetch what needs a secret at run time")
     packages = {kind: tuple(build.packages.get(kind, ())) for kind in ("apt", "dnf", "zypper", "pip")}
-    text = template.render(base=base, labels=labels, **packages)
+    text = template.render(base=base, labels=labels, args=build.args, **packages)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def built_reference(profile: str, dockerfile: str) -> str:
     """The name of the image built from this text: rocenv/PROFILE:HASH."""
-    return f"rocenv/{profile}:{hashlib.sha256(dockerfile.encode()).hexdigest()[:_TAG_DIGITS]}"
+    return f"rocenv/{profile.lower()}:{hashlib.sha256(dockerfile.encode()).hexdigest()[:_TAG_DIGITS]}"
 
 
 def _sh(word: str) -> str:
