@@ -101,15 +101,15 @@ def _cdi(facts: Facts) -> list[Step]:
 
 
 def _containers(facts: Facts) -> list[Step]:
-    """Environments with nodes of another boot are removed; `rocenv up` makes them anew, volumes stay."""
+    """Environments with nodes of another boot are started again, or removed where that would not help."""
     engine = facts.engine_health
     if engine is None:
         return []
-    from rocenv.checks.engine.gives import stale_containers
+    from rocenv.checks.engine.gives import renewal, stale_containers
 
-    undo = "`rocenv up` makes it anew; its caches stay"
-    names = stale_containers(facts)
-    return [_run([engine.kind, "rm", "--force", name], f"remove the container `{name}`", undo) for name in names]
+    undo = "there is nothing to undo: `rocenv up` starts or makes it again, its volumes stay"
+    commands = [renewal(engine.kind, gone, name) for name, gone in stale_containers(facts).items()]
+    return [_run(command.split(), f"run `{command}`", undo) for command in commands]
 
 
 def _caches(facts: Facts) -> list[Step]:

@@ -83,9 +83,9 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("container.devnum", {}, "skip", "not asked"),
     ("container.devnum", {"engine_health": engine(containers=())}, "ok", "no environment"),
     ("container.devnum", {"engine_health": engine(containers=made(CdiNode("/dev/kfd", 226, 0)))}, "ok", "1 env"),
-    ("container.devnum", {"engine_health": engine(containers=made(CdiNode("/dev/kfd", 9, 0)))}, "warn", "rm -f a"),
+    ("container.devnum", {"engine_health": engine(containers=made(CdiNode("/dev/kfd", 9, 0)))}, "warn", "restart a"),
     ("container.devnum", {"engine_health": engine(containers=made(CdiNode("/dev/dri/renderD199")))}, "warn",
-     "renderD199 is not there"),
+     "docker rm -f a`, then `rocenv up`"),
     ("engine.amd-runtime", {}, "info", "no runtime amd"),
     ("engine.amd-runtime", {"engine": replace(DOCKER, runtimes=("amd", "runc")), "engine_health": engine(
         cdi_devices=("amd.com/gpu=0", "nvidia.com/gpu=0"))}, "info", "runtime amd, CDI devices: amd.com/gpu=0"),

@@ -183,16 +183,26 @@ def device_numbers(facts: Facts) -> Answer:
     return warn(
         f"{listed(found)}: {listed(said)}",
         "the container was made with device numbers of another boot, and opens nothing, or another device",
-        f"`docker rm -f {name}`, then `rocenv up` makes it anew",
+        f"`{renewal(engine.kind, said, name)}`"
+        + ("" if _restarts(engine.kind, said) else ", then `rocenv up` makes it anew"),
         needs="container",
         verify="rocenv ps",
     )
 
 
-def stale_containers(facts: Facts) -> list[str]:
-    """The names of rocenv's containers whose nodes have other numbers now, or are gone."""
+def renewal(kind: str, gone: list[str], name: str) -> str:
+    """The command that gives a container the nodes of this boot. Docker looks a node up at each start, podman once."""
+    return f"{kind} restart {name}" if _restarts(kind, gone) else f"{kind} rm -f {name}"
+
+
+def _restarts(kind: str, gone: list[str]) -> bool:
+    return kind == "docker" and not any(said.endswith("is not there") for said in gone)
+
+
+def stale_containers(facts: Facts) -> dict[str, list[str]]:
+    """The containers of rocenv's whose nodes have other numbers now, or are gone: what is wrong with each."""
     host, health, engine = facts.need_host(), facts.need_health(), facts.need_engine_health()
-    return [one.name for one in engine.containers or () if _gone_of(one, host, health)]
+    return {one.name: gone for one in engine.containers or () if (gone := _gone_of(one, host, health))}
 
 
 def _gone_of(container: OwnContainer, host: Host, health: Health) -> list[str]:
