@@ -83,9 +83,12 @@ def check(
 
 def catalogue(*, texts: bool = True) -> dict[str, Entry]:
     """Every check by its id, in the order of MODULES; those of texts are left out where they are not `texts`."""
-    for module in (*MODULES, *TEXTS) if texts else MODULES:
+    modules = (*MODULES, *TEXTS) if texts else MODULES
+    for module in modules:
         import_module(module)
-    return {name: entry for name, entry in _entries.items() if texts or entry.check.layer != "files"}
+    order = {module: number for number, module in enumerate(modules)}  # not that of who imported what first
+    found = sorted(_entries.items(), key=lambda item: order.get(item[1].ask.__module__, len(order)))
+    return {name: entry for name, entry in found if texts or entry.check.layer != "files"}
 
 
 def ok(evidence: str) -> Finding:
