@@ -80,11 +80,15 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("driver.firmware", {"host": UNLOADED, "health": health(kernel_log=(
         "amdgpu 0000:03:00.0: Direct firmware load for amdgpu/x.bin failed with error -2",))}, "fail", "x.bin"),
     ("driver.firmware", {"health": health(kernel_log=None)}, "skip", "not read"),
+    ("driver.firmware", {"host": UNLOADED, "health": health(kernel_log=("amdgpu: Found VCN firmware 1.24",))}, "ok",
+     "no missing"),
+    ("driver.firmware", {"health": health(kernel_log=("amdgpu: failed to load firmware x",))}, "ok", "no missing"),
     ("driver.loaded", {}, "ok", "/sys/module/amdgpu"),
     ("driver.loaded", {"host": UNLOADED}, "fail", "sudo modprobe amdgpu"),
     ("driver.loaded", {"host": VFIO}, "skip", "virtual machine"),
     ("driver.loaded", {"host": WSL}, "skip", "Windows"),
     ("driver.loaded", {"host": replace(CONTAINER, driver=NO_DRIVER)}, "ok", "devices are there"),
+    ("driver.loaded", {"host": replace(UNLOADED, environment="container")}, "fail", "on the host, not in here"),
     ("driver.stale-module", {"health": health(module_loaded="A", module_installed="A")}, "ok", "A both"),
     ("driver.stale-module", {"health": health(module_loaded="A", module_installed="B")}, "warn", "reboot"),
     ("driver.stale-module", {}, "skip", "not to be had"),
@@ -132,6 +136,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("apu.gtt", {"host": APU, "asked": asked(gpu_memory=8 << 30)}, "ok", "GTT"),
     ("apu.gtt", {"host": APU, "asked": asked(gpu_memory=96 << 30), "health": health(page_limits={"amdttm": 1})}, "warn",
      "options amdttm pages_limit=25165824"),
+    ("apu.gtt", {"host": APU, "asked": asked(gpu_memory=96 << 30), "health": health(cmdline="amdgpu.gttsize=9")},
+     "warn",     "take amdgpu.gttsize off"),
     ("host.stuck-process", {}, "ok", "no process"),
     ("host.stuck-process", {"health": health(stuck=(Stuck(7, "rocminfo", "amdgpu_wait"),))}, "fail", "rocminfo"),
     ("host.stuck-process", {"health": health(opens=(Opening("/dev/kfd", "TIMEOUT"),))}, "fail", "did not return"),
@@ -189,6 +195,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("smoke.host", {"smoke": Smoke(host="ok")}, "ok", "answers"),
     ("smoke.host", {"smoke": Smoke(host="OUT_OF_RESOURCES", container="OUT_OF_RESOURCES")}, "fail",
      "on the host and in the container"),
+    ("smoke.host", {"smoke": Smoke(host="OUT_OF_RESOURCES", container="ok")}, "fail", "on the host: OUT"),
 ]  # fmt: skip
 
 

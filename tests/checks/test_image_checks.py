@@ -11,9 +11,11 @@ from plan.made import gpu, host
 
 from rocenv.checks.facts import Facts
 from rocenv.model.health import Smoke
-from rocenv.model.host import Driver, RocmInstall
+from rocenv.model.host import Caller, Driver, RocmInstall
 
 NAVI = host([gpu(0, "gfx1103", kind="apu")])
+NEWER = host([gpu(0, "gfx1030")], rocm_installed=(RocmInstall("/opt/rocm", "9.5", "9.5"),))
+OLDER = host([gpu(0, "gfx1030")], rocm_installed=(RocmInstall("/opt/rocm", "6.1", "6.1"),))
 RDNA3 = ("gfx1030", "gfx1100", "gfx1101", "gfx1102")
 OLD = Driver(loaded=True, version=None, origin="dkms", release="6.1")
 
@@ -50,8 +52,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("driver.userspace", {"host": WSL}, "skip", "Windows"),
     ("image.rocm-version", {}, "info", "does not matter inside"),
     ("image.rocm-version", {"image": image(rocm="5.7")}, "warn", "came before AMD's lists held gfx942"),
-    ("image.rocm-version", {"host": host([gpu(0, "gfx1030")], rocm_installed=(RocmInstall("/opt/rocm", "9.5", "9.5"),)),
+    ("image.rocm-version", {"host": NEWER,
                             "image": image(moving=True)}, "warn", "the tag moves"),
+    ("image.rocm-version", {"host": NEWER},
+     "info", "does not matter"),
+    ("image.rocm-version", {"host": OLDER,
+                            "image": image(moving=True)}, "info", "6.1 does not matter"),
     ("image.rocm-version", {"image": image(rocm=None)}, "skip", "unknown"),
     ("image.torch-hip", {}, "skip", "not looked up"),
     ("image.torch-hip", {"image": image(torch="2.9.0+rocm7.2", hip="7.2")}, "ok", "hip 7.2"),
@@ -68,6 +74,9 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("image.group-gid", {"image": image(groups={"video": 44}, user="dev")}, "warn", "video is 44"),
     ("image.group-gid", {"image": image(groups={"video": 44}, user="root")}, "info", "no group render"),
     ("image.group-gid", {"image": image(groups={}, user="1000"), "host": CONTAINER}, "ok", "by number"),
+    ("image.group-gid", {"image": image(groups={}, user="1000")}, "warn", "neither render nor video"),
+    ("image.group-gid", {"image": image(groups={}, user="1000"), "host": replace(
+        CONTAINER, caller=Caller(1000, 1000, ()))}, "warn", "neither render nor video"),
     ("image.group-gid", {"image": image(groups={}), "host": replace(WELL, devices=())}, "skip", "no nodes"),
     ("image.numactl", {}, "skip", "not asked for"),
     ("image.numactl", {"asked": asked(loosen=("numa",)), "image": image(programs=("python3",))}, "warn", "numactl"),
