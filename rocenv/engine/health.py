@@ -46,11 +46,11 @@ class Examination:
         self._own = self._start("ps", "--all", "--quiet", "--no-trunc", "--filter=label=rocenv.version")
 
     def close(self) -> None:
-        """End what has not ended by itself."""
+        """End what has not ended by itself, and drop what nobody read."""
         for child in (self._info, self._own):
-            if child.poll() is None:
-                child.kill()
-                child.communicate()
+            with child:  # closes its pipes, and waits
+                if child.poll() is None:
+                    child.kill()
 
     def findings(self) -> tuple[EngineFacts | None, EngineHealth]:
         """What the engine says of itself, None where it does not answer; and what can be seen of it either way."""
