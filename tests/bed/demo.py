@@ -25,10 +25,12 @@ print("GPUs:", [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_c
 '''
 NEXT = """
 That was `rocenv up pytorch` on a host made of files: four MI300X in sysfs and device nodes of their own, no driver.
+/workspace is {project}. The registry of the demo holds the image of `pytorch`, and no other.
 Go on with
   ./dev demo shell                  a shell in the container
   ./dev demo rocenv detect          any other command of rocenv on that host: plan pytorch, ps, exec, test …
-  ./dev demo down                   remove all of it: container, engine, registry, images"""
+  ./dev demo down                   remove all of it: container, engine, registry, images and that /workspace"""
+WORDS = "\nIn the demo, `rocenv …` is `./dev demo rocenv …`: to make the container anew, `./dev demo rocenv up pytorch --recreate`."
 
 
 def demo(arguments: Sequence[str]) -> int:
@@ -47,13 +49,13 @@ def demo(arguments: Sequence[str]) -> int:
 
 def _main_job() -> int:
     """Bring the bed up and run the main job in a small project, as the bed's user."""
+    _must_be_whole()
     life.up(BED)
     _write_project()
     say("on that host, in a small project: $ rocenv up pytorch\n")
     command = life.argv(BED, [str(ROCENV), "up", "pytorch"], as_root=False, folder=BED.project)
     status = subprocess.run(command, env=space.environment(BED, STAND_IN), check=False).returncode
-    if status == 0:
-        print(NEXT, file=sys.stderr)
+    print(WORDS if status else NEXT.format(project=BED.project), file=sys.stderr)
     return status
 
 
@@ -61,8 +63,17 @@ def _rocenv(arguments: Sequence[str]) -> None:
     """Go on as rocenv in the demo's project."""
     if not space.is_up(BED):
         raise BedError("the demo is not up: `./dev demo` starts it")
+    _must_be_whole()
     _write_project()
     life.become(BED, [str(ROCENV), *arguments], folder=BED.project, environment=STAND_IN)
+
+
+def _must_be_whole() -> None:
+    """A bed whose checkout was removed goes on without its files: nothing can be done in it but to end it."""
+    if space.is_up(BED) and not BED.home.is_dir():
+        raise BedError(
+            "the demo's files are gone while its engine runs: `./dev demo down` ends it, `./dev demo` starts anew"
+        )
 
 
 def _write_project() -> None:

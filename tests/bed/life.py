@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bed import images, space
-from bed.place import CHECKOUT, IMAGES, KEY, NAMES, ROOT, RUN, Bed, BedError, locked, remove_tree
+from bed.place import CHECKOUT, IMAGES, KEY, NAMES, ROOT, RUN, Bed, BedError, locked, remove_tree, say
 
 SPACE = 6_000_000_000  # bytes
 
@@ -61,6 +61,8 @@ def stop(bed: Bed) -> None:
 
 def down() -> None:
     """End every bed of this checkout, and remove all that they left. Nothing happens where there is none."""
+    if ROOT.is_dir():
+        say(f"removing {ROOT} and all that runs there")
     with locked():
         for name in NAMES:
             space.end(Bed(name))

@@ -125,6 +125,8 @@ def test_shell_is_a_terminal(inside: TestBed) -> None:
         argv = inside.argv(str(ROCENV), "shell")
         with subprocess.Popen(argv, env=inside.environment(), stdin=other, stdout=other, stderr=other) as shell:
             os.close(other)
+            # Docker tells the size once the shell has started: it is waited for.
+            os.write(main, b"for i in $(seq 300); do [ \"$(stty size)\" = '37 91' ] && break; sleep 0.1; done\n")
             os.write(main, b"stty size; test -t 1 && echo terminal=$((40 + 2)); exit 7\n")
             told = _all_that_comes(main)
             assert shell.wait() == 7, told
