@@ -30,7 +30,8 @@ Go on with
   ./dev demo shell                  a shell in the container
   ./dev demo rocenv detect          any other command of rocenv on that host: plan pytorch, ps, exec, test …
   ./dev demo down                   remove all of it: container, engine, registry, images and that /workspace"""
-WORDS = "\nIn the demo, `rocenv …` is `./dev demo rocenv …`: to make the container anew, `./dev demo rocenv up pytorch --recreate`."
+WORDS = """
+In the demo, `rocenv …` is `./dev demo rocenv …`; `./dev demo rocenv up pytorch --recreate` makes the container anew."""
 
 
 def demo(arguments: Sequence[str]) -> int:
@@ -71,9 +72,7 @@ def _rocenv(arguments: Sequence[str]) -> None:
 def _must_be_whole() -> None:
     """A bed whose checkout was removed goes on without its files: nothing can be done in it but to end it."""
     if space.is_up(BED) and not BED.home.is_dir():
-        raise BedError(
-            "the demo's files are gone while its engine runs: `./dev demo down` ends it, `./dev demo` starts anew"
-        )
+        raise BedError("the demo's files are gone while its engine runs: `./dev demo down` ends it")
 
 
 def _write_project() -> None:
