@@ -39,6 +39,15 @@ class EngineError(RocenvError):
     code = 4
 
 
+class NameTakenError(EngineError):
+    """A container has the name already: another `up` of it may be making it at this moment."""
+
+    @property
+    def kind(self) -> str:
+        """To users it is the engine's error, as its parent."""
+        return "engine"
+
+
 class ImageError(RocenvError):
     """No image fits, or the image cannot be resolved, pulled or built."""
 

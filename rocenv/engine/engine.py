@@ -102,6 +102,10 @@ class Engine(Client):
             return None
         raise self._error(answer.stderr, reference)
 
+    def listed(self, container: str) -> bool:
+        """Whether there is a container of this name, whoever made it. One that is only being made is not there yet."""
+        return self._answer(["container", "inspect", "--format", "{{.Id}}", container]).status == 0
+
     def _volumes_question(self, *labels: str) -> list[str]:
         """What `volumes` asks."""
         wanted = [f"--filter=label={label}" for label in ("rocenv.version", *labels)]

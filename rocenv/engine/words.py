@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocenv.errors import EngineError, ImageError, RocenvError, UsageError
+from rocenv.errors import EngineError, ImageError, NameTakenError, RocenvError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ _LAUNCH = (
     ),
     Saying(
         r"[Cc]ontainer name \"/?(?P<name>[^\"]+)\" is already in use",
-        EngineError,
+        NameTakenError,
         "the name `{name}` is taken by a container that rocenv did not make; it is left alone",
         "`rocenv up … --name OTHER`, or `docker rename {name} OTHER`",
     ),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rocenv.engine import Engine
-from rocenv.errors import EngineError, ImageError, UsageError
+from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
 from rocenv.lifecycle.build import built
 from rocenv.lifecycle.decided import changes, labelled, moved
 from rocenv.lifecycle.fetch import fetch
@@ -31,6 +32,8 @@ Ask = Callable[[str], bool]
 Progress = Callable[["PullEvent"], None]
 ATTEMPTS = 3  # another `up` of the same name may win, and its environment be removed, between two looks
 RUNNING = "running"
+# Seconds between looks for a container that has its name already and is not listed yet: it is being made.
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 
 def decide(engine: Engine, wished: Profile, request: Request) -> Plan:
@@ -207,6 +210,10 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
     """Make and start the plan's container; None where another `up` made one of that name meanwhile."""
     try:
         identity = _started(engine, plan, tell=tell, progress=progress)
+    except NameTakenError:
+        if _appears(engine, plan):
+            return None
+        raise
     except EngineError:
         if _there(engine, plan):
             return None
@@ -226,6 +233,15 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
         created=None,
         labels=plan.labels,
     )
+
+
+def _appears(engine: Engine, plan: Plan) -> bool:
+    """Whether the container that has the name is an environment of rocenv's, once the engine lists it."""
+    for pause in PAUSES:
+        if engine.listed(plan.container):
+            break
+        time.sleep(pause)
+    return bool(_there(engine, plan))
 
 
 def _started(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> str:

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from rocenv.engine.words import SAYINGS, explain, no_daemon
-from rocenv.errors import EngineError, ImageError, UsageError
+from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
 
 SAID = yaml.safe_load(Path(__file__).with_name("said.yaml").read_text())
-CLASSES = {error.__name__: error for error in (EngineError, ImageError, UsageError)}
+CLASSES = {error.__name__: error for error in (EngineError, ImageError, NameTakenError, UsageError)}
 
 
 @pytest.mark.parametrize("row", SAID, ids=[row["said"][-40:] for row in SAID])
