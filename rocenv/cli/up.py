@@ -144,7 +144,8 @@ def _closing(plan: Plan, outcome: Outcome, results: Sequence[ProbeResult], *, te
         console.say(f"\n{proof_text(results, plan.gpus)}")
         console.say(f"\nthe container stays: `rocenv shell{_named(plan)}` looks into it, `rocenv test` tries again")
     else:
-        console.say(shown(results, plan.gpus) if results else "" if tested else "not tested (--no-test)")
+        if results or not tested:
+            console.say(shown(results, plan.gpus) if results else "not tested (--no-test)")
         console.say(f"\ngo on: `rocenv shell{_named(plan)}`, `rocenv exec{_named(plan)} -- COMMAND`, `rocenv down`")
     if as_json:
         console.data_json(_answer(plan, outcome, results, failed=failed))
