@@ -45,7 +45,7 @@ class Engine(Client):
 
     def begin(self, project: str) -> None:
         """Start what `up` will ask anyway, so that the engine answers while Python reads the profile and the host."""
-        self._begin(self._facts_question(), self._volumes_question())
+        self._begin(self._facts_question(), self._names_question())
         self.begin_find(project)
 
     def begin_find(self, project: str) -> None:
@@ -106,6 +106,10 @@ class Engine(Client):
         """Whether there is a container of this name, whoever made it. One that is only being made is not there yet."""
         return self._answer(["container", "inspect", "--format", "{{.Id}}", container]).status == 0
 
+    def _names_question(self) -> list[str]:
+        """What `volume_names` asks."""
+        return ["volume", "ls", "--format", "{{.Name}}"]
+
     def _volumes_question(self, *labels: str) -> list[str]:
         """What `volumes` asks."""
         wanted = [f"--filter=label={label}" for label in ("rocenv.version", *labels)]
@@ -125,6 +129,10 @@ class Engine(Client):
     def volumes(self, *labels: str) -> set[str]:
         """The names of the volumes that rocenv made, of those that also carry these labels (`rocenv.owner=1000`)."""
         return set(self._ask(self._volumes_question(*labels)).split())
+
+    def volume_names(self) -> set[str]:
+        """The names of all volumes on this engine, whoever made them."""
+        return set(self._ask(self._names_question()).split())
 
     def mounted(self, containers: Sequence[str]) -> list[str]:
         """The names of the volumes that these containers have mounted, each once; one that is gone has none."""

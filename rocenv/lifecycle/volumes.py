@@ -16,14 +16,28 @@ if TYPE_CHECKING:
     from rocenv.model.plan import Plan
 
 MARK = ".new"
+_CACHE = "rocenv-cache-"
 _LABELS = ("rocenv.version", "rocenv.owner", "rocenv.project")
 
 
 def unready(engine: Engine, plan: Plan) -> Mapping[str, str]:
-    """The plan's named volumes that are not there or not handed over yet, each with its place inside."""
-    wanted = {mount.source: mount.target for mount in plan.mounts if mount.kind == "volume"}
-    there = engine.volumes() if wanted else set()
-    return {name: target for name, target in wanted.items() if name not in there or name + MARK in there}
+    """The plan's cache volumes that are not there or not handed over yet, each with its place inside.
+
+    A volume that rocenv did not make, whatever its name, is never among them; nor is one that is only read.
+    """
+    wanted = {
+        mount.source: mount.target
+        for mount in plan.mounts
+        if mount.kind == "volume" and mount.source.startswith(_CACHE) and not mount.read_only
+    }
+    there = engine.volume_names() if wanted else set()
+    marked = {name for name in wanted if name in there and name + MARK in there}
+    own = engine.volumes() if marked else set()
+    return {
+        name: target
+        for name, target in wanted.items()
+        if name not in there or (name in marked and {name, name + MARK} <= own)
+    }
 
 
 def prepare(engine: Engine, plan: Plan, volumes: Mapping[str, str], tell: Callable[[str], None]) -> None:
