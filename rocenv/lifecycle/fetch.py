@@ -1,13 +1,14 @@
-"""The image of a plan, brought onto the engine where it is not there yet."""
+"""What a container is made of: its image, brought onto the engine where it is not there yet, and what it mounts."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocenv.engine import Engine
-from rocenv.errors import EngineError, ImageError
+from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.build import build
 
 if TYPE_CHECKING:
@@ -31,6 +32,26 @@ def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: 
     engine.pull(reference, progress)
     if engine.image(reference) is None:
         raise ImageError(f"the engine pulled `{reference}`, and does not have it", "pull it by hand, then try again")
+
+
+def sources_must_be(plan: Plan) -> None:
+    """Raise UsageError for a bind mount of what is not there, where the engine mounts from this machine.
+
+    What this user may not look at is left to the engine, which may.
+    """
+    if plan.engine.remote or plan.engine.desktop:
+        return
+    for mount in plan.mounts:
+        if mount.kind != "bind":
+            continue
+        try:
+            os.stat(mount.source)  # noqa: PTH116
+        except (FileNotFoundError, NotADirectoryError):
+            raise UsageError(
+                f"`{mount.source}`, to be mounted at `{mount.target}`, does not exist", f"`mkdir -p {mount.source}`"
+            ) from None
+        except OSError:
+            continue
 
 
 def _must_fit(engine: Engine, plan: Plan, tell: Callable[[str], None]) -> None:

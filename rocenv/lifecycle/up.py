@@ -14,7 +14,7 @@ from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
 from rocenv.lifecycle.build import built
 from rocenv.lifecycle.decided import changes, labelled, moved
-from rocenv.lifecycle.fetch import fetch
+from rocenv.lifecycle.fetch import fetch, sources_must_be
 from rocenv.lifecycle.find import elsewhere
 from rocenv.lifecycle.volumes import prepare, unready
 from rocenv.model.proof import Environment
@@ -75,7 +75,7 @@ def up(
     for _ in range(ATTEMPTS):
         found = _there(engine, plan)
         if found:
-            outcome = _again(engine, found[0], plan, tell=tell, ask=ask, recreate=recreate)
+            outcome = _again(engine, found[0], plan, tell=tell, ask=ask, progress=progress, recreate=recreate)
             if outcome is not None:
                 return outcome
         made = _create(engine, plan, tell=tell, progress=progress)
@@ -142,9 +142,19 @@ def look(engine: Engine, there: Environment) -> Environment:
 
 
 def _again(
-    engine: Engine, there: Environment, plan: Plan, *, tell: Tell, ask: Ask | None, recreate: bool
+    engine: Engine,
+    there: Environment,
+    plan: Plan,
+    *,
+    tell: Tell,
+    ask: Ask | None,
+    progress: Progress,
+    recreate: bool,
 ) -> Outcome | None:
-    """Use or start the container that is there; None once it has been removed, to be made anew."""
+    """Use or start the container that is there; None once it has been removed, to be made anew.
+
+    It stays until what the new one is made of is there, so that a failure does not cost the old one.
+    """
     _must_be_own(there, plan)
     if not recreate:
         differences = changes(there, plan)
@@ -157,6 +167,8 @@ def _again(
             return Outcome(there, "used")
         elif _start(engine, there, tell):
             return Outcome(replace(there, state=RUNNING), "started")
+    sources_must_be(plan)
+    fetch(engine, plan, tell=tell, progress=progress)
     engine.remove(there.id)
     return None
 

@@ -11,7 +11,7 @@ import pytest
 
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.up import look
-from rocenv.model.plan import EngineFacts, ImageChoice
+from rocenv.model.plan import EngineFacts, ImageChoice, Mount
 
 if TYPE_CHECKING:
     from lifecycle.conftest import Life
@@ -209,6 +209,16 @@ def test_many_at_once_make_one_container_and_all_succeed(life: Life) -> None:
         thread.join()
     [there] = life.containers()
     assert came == [there["Id"]] * 8
+
+
+def test_the_old_container_stays_where_the_new_one_cannot_be_made(life: Life, tmp_path: Path) -> None:
+    first = life.up()
+    with pytest.raises(UsageError, match=r"gone`, to be mounted at `/data`, does not exist"):
+        life.up(life.plan(mounts=(Mount("bind", str(tmp_path / "gone"), "/data"),)), recreate=True)
+    with pytest.raises((ImageError, EngineError)):
+        life.up(life.plan(image=ImageChoice("127.0.0.1:1/nobody/has:it", "flag")), recreate=True)
+    [there] = life.containers()
+    assert (there["Id"], there["State"]["Running"]) == (first.environment.id, True)
 
 
 class TestCaches:
