@@ -154,9 +154,11 @@ def room(facts: EngineFacts) -> tuple[int | None, int | None]:
 
 def stores() -> tuple[Store, ...]:
     """The folders in which engines of this machine keep images, of those that are there."""
-    paths = {str(Path(path).expanduser()): engine for path, engine in _STORES}
+    paths = {os.path.expanduser(path): engine for path, engine in _STORES}  # noqa: PTH111 (Path's raises)
     return tuple(
-        Store(path, engine, holds=_holds(path, engine)) for path, engine in paths.items() if Path(path).is_dir()
+        Store(path, engine, holds=_holds(path, engine))
+        for path, engine in paths.items()
+        if os.path.isdir(path)  # noqa: PTH112 (Path's raises where the folder above is closed)
     )
 
 

@@ -29,12 +29,18 @@ def docker_endpoint() -> str:
     if named:
         return named
     context = docker_context()
-    return DEFAULT_ENDPOINT if context is None else _context_host(_folder(), context) or DEFAULT_ENDPOINT
+    folder = _folder()
+    if context is None or folder is None:
+        return DEFAULT_ENDPOINT
+    return _context_host(folder, context) or DEFAULT_ENDPOINT
 
 
 def docker_context() -> str | None:
     """The name of the context in use, None for the default one. DOCKER_HOST goes before it."""
-    context = os.environ.get("DOCKER_CONTEXT") or _field(_folder() / "config.json", "currentContext")
+    folder = _folder()
+    context: object = os.environ.get("DOCKER_CONTEXT")
+    if not context and folder is not None:
+        context = _field(folder / "config.json", "currentContext")
     return context if isinstance(context, str) and context not in ("", "default") else None
 
 
@@ -44,9 +50,15 @@ def program(name: str) -> str | None:
     return found if found is None or found.startswith("/snap/") else os.path.realpath(found)
 
 
-def _folder() -> Path:
-    """Where the docker client keeps its settings."""
-    return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+def _folder() -> Path | None:
+    """Where the docker client keeps its settings; None for a user without a home."""
+    named = os.environ.get("DOCKER_CONFIG")
+    if named:
+        return Path(named)
+    try:
+        return Path.home() / ".docker"
+    except RuntimeError:
+        return None
 
 
 def rootless_gid_map() -> tuple[tuple[int, int, int], ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import stat
 
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, UsageError
@@ -15,7 +16,17 @@ def elsewhere(there: Environment, folder: str) -> str | None:
     A folder that is gone has been moved or removed: its environments are those of the one that is here now.
     """
     own = there.labels.get("rocenv.folder")
-    return own if own and own != folder and Path(own).is_dir() else None
+    return own if own and own != folder and _is_folder(own) else None
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a folder is there; one that this user may not look at counts as there. A label may hold any words."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
 
 
 def pick(engine: Engine, project: str, folder: str, name: str | None) -> Environment:

@@ -150,3 +150,12 @@ def test_a_store_tells_whether_it_holds_images(tmp_path: Path, monkeypatch: pyte
         str(tmp_path / ".local/share/docker"): ("docker", True),
         str(tmp_path / ".local/share/containers/storage"): ("podman", False),
     }
+
+
+def test_a_store_behind_a_closed_folder_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(path: object, **_: object) -> os.stat_result:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", closed)  # root, who may run the tests, may look everywhere
+        assert stores() == ()
