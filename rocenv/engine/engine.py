@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rocenv import process
 from rocenv.engine import where
 from rocenv.engine.client import WORK, Client
-from rocenv.errors import EngineError, ImageError
+from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.rules.engines import absent
 
 if TYPE_CHECKING:
@@ -28,7 +28,12 @@ DETACH_KEYS = "ctrl-^,ctrl-^"
 
 
 def open_engine(kind: str | None) -> Engine:
-    """The engine asked for; without a wish docker, or podman where it alone is. Asks nothing of it yet."""
+    """The engine asked for; without a wish docker, or podman where it alone is. Asks nothing of it yet.
+
+    Raises UsageError for one that there is not, EngineError for one that is not installed.
+    """
+    if kind not in (None, "docker", "podman"):
+        raise UsageError(f"there is no engine `{kind}`", "`--engine docker` or `--engine podman`")
     kinds = ("docker", "podman") if kind is None else (kind,)
     for name in kinds:
         program = shutil.which(name)
