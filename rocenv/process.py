@@ -31,7 +31,7 @@ class Completed:
 
 
 class ProgramMissingError(Exception):
-    """The program is not on PATH, or may not be executed."""
+    """The program is not on PATH, may not be executed, or is none that this machine can execute."""
 
     def __init__(self, program: str) -> None:
         super().__init__(f"`{program}` cannot be started")
@@ -50,7 +50,7 @@ def start(
     argv: Sequence[str],
     *,
     env: Mapping[str, str] | None = None,
-    stdin: IO[bytes] | None = None,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
     shielded: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start `argv` with both streams piped and return at once; `finish` waits for it.
@@ -62,28 +62,42 @@ def start(
     try:
         return subprocess.Popen(
             list(argv),
-            stdin=stdin if stdin is not None else subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=None if env is None else {**os.environ, **env},
             start_new_session=shielded,
         )
-    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+    except OSError as error:
         raise ProgramMissingError(argv[0]) from error
 
 
-def finish(process: subprocess.Popen[bytes], seconds: float) -> Completed:
-    """Wait for a process of `start`; kill it and raise TimedOutError after `seconds`."""
+def finish(process: subprocess.Popen[bytes], seconds: float, *, data: bytes | None = None) -> Completed:
+    """Wait for a process of `start`, which reads `data` where its input is a pipe.
+
+    Kills it and raises TimedOutError after `seconds`.
+    """
     argv = tuple(str(word) for word in process.args) if isinstance(process.args, list) else ()
     try:
-        out, err = process.communicate(timeout=seconds)
+        out, err = process.communicate(data, timeout=seconds)
     except BaseException as error:
-        process.kill()
-        process.communicate()
+        end(process)
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimedOutError(argv, seconds) from None
         raise
     return Completed(argv, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process of `start` and drop what it said.
+
+    Its pipes are closed, not read to their end: a child of its own (of a wrapper script) may hold them open.
+    """
+    process.kill()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+    process.wait()
 
 
 def run_through(argv: Sequence[str], *, seconds: float) -> tuple[Completed, bool]:
@@ -133,23 +147,8 @@ def run(
 
     Raises ProgramMissingError, or TimedOutError after `seconds` (the process is killed first).
     """
-    log.append(tuple(argv))
-    try:
-        done = subprocess.run(
-            list(argv),
-            input=data if data is not None else b"",
-            capture_output=True,
-            timeout=seconds,
-            env=None if env is None else {**os.environ, **env},
-            check=False,
-        )
-    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-        raise ProgramMissingError(argv[0]) from error
-    except subprocess.TimeoutExpired:
-        raise TimedOutError(argv, seconds) from None
-    return Completed(
-        tuple(argv), done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-    )
+    child = start(argv, env=env, stdin=subprocess.PIPE)
+    return finish(child, seconds, data=data or b"")
 
 
 def attached(argv: Sequence[str], *, data: bytes = b"") -> int:
@@ -161,7 +160,7 @@ def attached(argv: Sequence[str], *, data: bytes = b"") -> int:
     log.append(tuple(argv))
     try:
         child = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=sys.stderr)
-    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+    except OSError as error:
         raise ProgramMissingError(argv[0]) from error
     try:
         child.communicate(data)

@@ -30,9 +30,7 @@ class Client:
     def close(self) -> None:
         """End what was begun and is not needed after all; the client can be used again."""
         while self._begun:
-            child = self._begun.popitem()[1]
-            child.kill()
-            child.communicate()
+            process.end(self._begun.popitem()[1])
 
     def _begin(self, *questions: Sequence[str]) -> None:
         for question in map(tuple, questions):
@@ -40,7 +38,10 @@ class Client:
                 self._begun[question] = self._start(question)
 
     def _start(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
-        return process.start([self.program, *arguments])
+        try:
+            return process.start([self.program, *arguments])
+        except process.ProgramMissingError as error:
+            raise self._unstartable(error) from None
 
     def _answer(self, arguments: Sequence[str], seconds: float = ANSWER) -> process.Completed:
         """What the engine answers, also where it fails."""
@@ -56,6 +57,11 @@ class Client:
             return process.run_through(argv, seconds=WORK)
         except process.TimedOutError as error:
             raise self._silent(error) from None
+        except process.ProgramMissingError as error:
+            raise self._unstartable(error) from None
+
+    def _unstartable(self, error: process.ProgramMissingError) -> EngineError:
+        return EngineError(str(error), f"`type {self.program}` shows which file that is; install the engine anew")
 
     def _silent(self, error: process.TimedOutError) -> EngineError:
         return EngineError(

@@ -48,9 +48,7 @@ class Examination:
     def close(self) -> None:
         """End what has not ended by itself, and drop what nobody read."""
         for child in (self._info, self._own):
-            with child:  # closes its pipes, and waits
-                if child.poll() is None:
-                    child.kill()
+            process.end(child)
 
     def findings(self) -> tuple[EngineFacts | None, EngineHealth]:
         """What the engine says of itself, None where it does not answer; and what can be seen of it either way."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 import pytest
 
 from rocenv import process
@@ -26,3 +30,26 @@ def test_a_terminals_interrupt_does_not_reach_it() -> None:
 def test_one_that_hangs_is_ended() -> None:
     with pytest.raises(process.TimedOutError):
         process.run_through(["sleep", "1000"], seconds=0.01)
+
+
+def test_a_grandchild_that_holds_the_pipes_is_not_waited_for(tmp_path: Path) -> None:
+    told = tmp_path / "grandchild"
+    os.mkfifo(told)
+    child = process.start(["sh", "-c", f"sleep 60 & echo $! > {told}; wait"])
+    grandchild = int(told.read_text())
+    try:
+        with pytest.raises(process.TimedOutError):
+            process.finish(child, 0.01)
+        assert child.returncode == -signal.SIGKILL
+        os.kill(grandchild, 0)  # raises where it has come to its end, which is what was waited for then
+    finally:
+        os.kill(grandchild, signal.SIGKILL)
+
+
+def test_data_is_read_and_a_program_that_is_none_is_told(tmp_path: Path) -> None:
+    assert process.run(["cat"], seconds=60, data=b"words").stdout == "words"
+    none = tmp_path / "docker"
+    none.write_bytes(b"\x7fELF no program")
+    none.chmod(0o755)
+    with pytest.raises(process.ProgramMissingError):
+        process.run([str(none)], seconds=60)
