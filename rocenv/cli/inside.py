@@ -35,8 +35,17 @@ def running_environment(engine: Engine, name: str | None) -> Environment:
 
 
 def command_words(context: typer.Context, usage: str) -> list[str]:
-    """The command behind `--`; without one, or with words of it before, an error that shows the way (`usage`)."""
+    """The command behind `--`; without one, or with words of it before, an error that shows the way (`usage`).
+
+    With a `--` behind it, a word in the form of an option is one that rocenv does not have: Typer, which passes it by,
+    takes the first such word for the environment's name.
+    """
     words: list[str] = list(context.obj or ())
+    named = context.params.get("name") or context.params.get("profile") or ""
+    for word in (named, *context.args) if context.obj is not None else ():
+        if word.startswith("-"):
+            verb = " ".join(usage.split()[:2])
+            raise UsageError(f"no such option: `{word}`", f"`{verb} --help` shows what it takes")
     if context.args:
         raise UsageError(f"`{context.args[0]}` stands before `--`: what is to run stands behind it", f"`{usage}`")
     if not words:
