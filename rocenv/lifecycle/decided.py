@@ -83,12 +83,14 @@ def _difference(key: str, old: Any, new: Any) -> str:
     """One line on how a value changed, or nothing: `image: A → B`, `env: HSA_X`, `mounts: + /data:/data`."""
     if old == new:
         return ""
-    if isinstance(old or new, dict):
-        old, new = old or {}, new or {}
+    shape = type(new or old)
+    if shape is dict:
+        old, new = (value if isinstance(value, dict) else {} for value in (old, new))
         return f"{key}: " + ", ".join(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
-    if isinstance(old or new, list):
-        added = [f"+ {item}" for item in new or () if item not in (old or ())]
-        gone = [f"− {item}" for item in old or () if item not in (new or ())]
+    if shape is list:
+        old, new = (value if isinstance(value, list) else [] for value in (old, new))
+        added = [f"+ {item}" for item in new if item not in old]
+        gone = [f"− {item}" for item in old if item not in new]
         return f"{key}: " + (", ".join(added + gone) or "another order")
     return f"{key}: {old or 'none'} → {new or 'none'}"
 
@@ -98,9 +100,15 @@ def _compact(value: Mapping[str, Any]) -> str:
 
 
 def _label(labels: Mapping[str, str], name: str) -> dict[str, Any]:
-    """A label's mapping; one that cannot be read says nothing."""
+    """A label's mapping; one that cannot be read says nothing, nor does a value that `decided` never writes."""
     try:
         found = json.loads(labels.get(name, ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return {key: value for key, value in found.items() if _flat(value)} if isinstance(found, dict) else {}
+
+
+def _flat(value: Any) -> bool:
+    """Whether a value is a word or number, or a list or mapping of these alone."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not any(isinstance(item, (dict, list)) for item in inner)

@@ -11,7 +11,7 @@ from typing import Any
 from rocenv.model.proof import Environment
 from rocenv.report.text import table
 
-_KEYS = ("index", "gfx", "bdf", "partition", "uuid", "render_node")
+_KEYS = {"index": int, "gfx": str, "bdf": str, "partition": int, "uuid": str, "render_node": str}
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -25,14 +25,18 @@ class Listed:
 
 
 def gpus(there: Environment) -> list[dict[str, Any]]:
-    """The GPUs in a container's label; a label that is not ours to read holds none."""
+    """The GPUs in a container's label; a label that is not ours to read holds none, a value of another type is None."""
     try:
         found = json.loads(there.gpus)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     if not isinstance(found, list):
         return []
-    return [{key: entry.get(key) for key in _KEYS} for entry in found if isinstance(entry, dict)]
+    return [
+        {key: entry[key] if type(entry.get(key)) is kind else None for key, kind in _KEYS.items()}
+        for entry in found
+        if isinstance(entry, dict)
+    ]
 
 
 def environment_json(there: Environment) -> dict[str, Any]:
@@ -88,7 +92,7 @@ def _gpu_words(chosen: Sequence[Mapping[str, Any]]) -> str:
     """`0,1 gfx942`; `none` for a container without GPUs."""
     if not chosen:
         return "none"
-    numbers = ",".join(str(gpu["index"]) for gpu in chosen)
+    numbers = ",".join("?" if gpu["index"] is None else str(gpu["index"]) for gpu in chosen)
     return " ".join((numbers, *dict.fromkeys(str(gpu["gfx"] or "?") for gpu in chosen)))
 
 

@@ -18,7 +18,7 @@ def planned_gpus(label: str, container: str) -> tuple[GpuRef, ...]:
     """The GPUs in a container's label `rocenv.gpus`. Raises EngineError for one that rocenv did not write."""
     try:
         return tuple(_gpu(entry) for entry in json.loads(label or "[]"))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise EngineError(
             f"the label `rocenv.gpus` of `{container}` does not hold a list of GPUs",
             "`rocenv up --recreate` makes the container anew",

@@ -100,3 +100,15 @@ def test_a_device_that_is_gone_has_moved(tmp_path: Path) -> None:
     made = plan(devices=(str(node),))
     node.unlink()
     assert moved(there(made), plan(devices=(str(node),))) == [f"devices: {node}"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["[" * 20_000, '{"env": ' * 900 + "1" + "}" * 900, "null", "[1,2]",
+     '{"env": 5, "gpus": {"a": NaN}, "mounts": "x"}',
+     '{"devices": [1, [2]], "groups": {"a": 1}}', '{"devices": 7, "groups": Infinity, "image": [1]}'],
+)  # fmt: skip
+def test_a_label_of_another_shape_is_a_difference_and_no_fault(label: str) -> None:
+    old = there(plan(), **{"rocenv.decided": label, "rocenv.nodes": label})
+    assert all(isinstance(line, str) for line in (*changes(old, plan()), *moved(old, plan())))
+    assert changes(old, plan()) != []
