@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,17 @@ class Client:
         if answer.status != 0:
             raise self._error(answer.stderr)
         return answer.stdout
+
+    @contextmanager
+    def _read(self, what: str) -> Iterator[None]:
+        """Inside, the answer to `what` is read: one that is not of an engine's form becomes an EngineError."""
+        try:
+            yield
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+            raise EngineError(
+                f"`{self.program} {what}` answered what no engine answers ({type(error).__name__})",
+                f"`type {self.program}` shows whether that is an engine's own client",
+            ) from error
 
     def _do(self, arguments: Sequence[str]) -> None:
         answer = self._answer(arguments, WORK)

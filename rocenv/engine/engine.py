@@ -69,9 +69,10 @@ class Engine(Client):
 
         answer = self._answer(self._facts_question())
         try:
-            if self.kind == "podman":
-                return facts.podman_facts(answer.stdout, answer.stderr)
-            found = facts.docker_facts(answer.stdout, answer.stderr, where.docker_endpoint())
+            with self._read("info"):
+                if self.kind == "podman":
+                    return facts.podman_facts(answer.stdout, answer.stderr)
+                found = facts.docker_facts(answer.stdout, answer.stderr, where.docker_endpoint())
         except facts.NoAnswerError as error:
             raise self._error(error.said) from None
         if found.client_version is None:  # a client before 23 does not tell it there
@@ -92,7 +93,8 @@ class Engine(Client):
         from rocenv.engine import listing
 
         text = self._ask(self._find_question(project, name))
-        return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
+        with self._read("ps"):
+            return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
 
     def image(self, reference: str) -> ImageFacts | None:
         """The image of that reference on this engine, or None where it is not here."""
@@ -100,7 +102,8 @@ class Engine(Client):
         if answer.status == 0:
             from rocenv.engine.images import image_facts
 
-            return image_facts(reference, answer.stdout)
+            with self._read("image inspect"):
+                return image_facts(reference, answer.stdout)
         if "no such image" in answer.stderr.lower() and "invalid reference" not in answer.stderr:
             return None
         if "image not known" in answer.stderr:
@@ -128,8 +131,10 @@ class Engine(Client):
             return {}
         # A container or an image may be gone by now: what there is of the others is answered all the same.
         rows = self._answer(["inspect", "--format", "{{.Id}} {{.Image}} {{.Config.Image}}", *containers]).stdout
-        made = {there: (image, reference) for there, image, reference in map(str.split, rows.splitlines())}
-        return image_digests(made, self._answer(["image", "inspect", *{image for image, _ in made.values()}]).stdout)
+        with self._read("inspect"):
+            made = {there: (image, reference) for there, image, reference in map(str.split, rows.splitlines())}
+            images = {image for image, _ in made.values()}
+            return image_digests(made, self._answer(["image", "inspect", *images]).stdout)
 
     def volumes(self, *labels: str) -> set[str]:
         """The names of the volumes that rocenv made, of those that also carry these labels (`rocenv.owner=1000`)."""
@@ -146,8 +151,9 @@ class Engine(Client):
         if not containers:
             return []
         rows = self._answer(["inspect", "--format", "{{json .Mounts}}", *containers]).stdout.splitlines()
-        mounts = [mount for row in rows for mount in json.loads(row) or ()]
-        return list(dict.fromkeys(str(mount["Name"]) for mount in mounts if mount.get("Type") == "volume"))
+        with self._read("inspect"):
+            mounts = [mount for row in rows for mount in json.loads(row) or ()]
+            return list(dict.fromkeys(str(mount["Name"]) for mount in mounts if mount.get("Type") == "volume"))
 
     # Effects
 
@@ -215,7 +221,8 @@ class Engine(Client):
             if interrupted:
                 raise KeyboardInterrupt
             raise self._error(done.stderr, plan.image.reference)
-        return made[-1]
+        with self._read("run"):
+            return made[-1]
 
     def once(self, arguments: Sequence[str], image: str) -> None:
         """Run a short-lived container (`run --rm` and these arguments) to its end."""
