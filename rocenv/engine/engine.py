@@ -190,7 +190,8 @@ class Engine(Client):
 
         docker = self.kind == "docker"
         text = self._ask(["info", "--format", "{{json .RegistryConfig}}"]) if docker else "{}"
-        return registry.compressed_size(reference, json.loads(text) or {}, facts.machine)
+        with self._read("info"):
+            return registry.compressed_size(reference, json.loads(text) or {}, facts.machine)
 
     def room(self, facts: EngineFacts) -> int | None:
         """The free bytes where the engine keeps its images, or None where that is not on this host."""

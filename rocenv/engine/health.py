@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rocenv import process
 from rocenv.engine import facts as reading
 from rocenv.engine import where
-from rocenv.errors import RocenvError
+from rocenv.errors import EngineError, RocenvError
 from rocenv.model.health import CdiNode, EngineHealth, OwnContainer, Store
 from rocenv.model.plan import EngineFacts
 
@@ -33,6 +33,7 @@ _STORES = (
     ("~/.local/share/containers/storage", "podman"),
 )
 _NODE = re.compile(r"^c\S+\s+\d+\s+\d+\s+\d+\s+(\d+),\s*(\d+)\s.*?(/dev/\S+)$", re.MULTILINE)
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)  # of an answer in no engine's form
 _LIST = "ls -ln /dev/kfd /dev/dri/renderD* 2>/dev/null"
 
 
@@ -87,7 +88,10 @@ class Examination:
         )
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return process.start([self._engine.program, *arguments])
+        try:
+            return process.start([self._engine.program, *arguments])
+        except process.ProgramMissingError as error:
+            raise EngineError(str(error), f"`type {self._engine.program}` shows which file that is") from None
 
     def _containers(self) -> tuple[OwnContainer, ...] | None:
         """The containers that rocenv made, the first few with the numbers of their nodes as they are inside."""
@@ -97,11 +101,11 @@ class Examination:
                 return ()
             rows = process.finish(self._start("inspect", *ids), PATIENCE).stdout
             told = [one for one in json.loads(rows or "[]") if isinstance(one, dict)]
-        except (process.TimedOutError, ValueError):
+            running = [str(one["Id"]) for one in told if (one.get("State") or {}).get("Running")]
+            looks = {identity: self._start("exec", identity, "sh", "-c", _LIST) for identity in running}
+            return tuple(_container(one, _seen(looks.get(one["Id"]))) for one in told)
+        except (process.TimedOutError, *_UNREADABLE):
             return None
-        running = [one for one in told if (one.get("State") or {}).get("Running")]
-        looks = {one["Id"]: self._start("exec", one["Id"], "sh", "-c", _LIST) for one in running}
-        return tuple(_container(one, _seen(looks.get(one["Id"]))) for one in told)
 
 
 def _facts(kind: str, answer: process.Completed, endpoint: str | None) -> EngineFacts:
@@ -114,6 +118,11 @@ def _facts(kind: str, answer: process.Completed, endpoint: str | None) -> Engine
         return reading.docker_facts(answer.stdout, answer.stderr, endpoint or "")
     except reading.NoAnswerError as error:
         raise explain(error.said, engine=kind) from None
+    except _UNREADABLE as error:
+        raise EngineError(
+            f"`{kind} info` answered what no engine answers ({type(error).__name__})",
+            f"`type {kind}` shows whether that is an engine's own client",
+        ) from None
 
 
 def connect(endpoint: str) -> str | None:

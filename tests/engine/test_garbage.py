@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rocenv.engine import Engine
+from rocenv.engine.health import Examination
 from rocenv.errors import EngineError
 from rocenv.model.plan import EngineFacts, ImageChoice, Plan
 
@@ -55,3 +57,18 @@ def test_a_client_that_cannot_be_executed_is_told(tmp_path: Path) -> None:
     Path(engine.program).write_bytes(b"\x7fELF no program")
     with pytest.raises(EngineError, match="cannot be started"):
         engine.facts()
+
+
+@pytest.mark.parametrize("answer", ODD, ids=range(len(ODD)))
+def test_the_doctor_passes_an_odd_answer_on_as_words(
+    tmp_path: Path, answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(socket.AF_UNIX) as line:
+        line.bind(str(tmp_path / "s"))
+        line.listen()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/s")
+        examination = Examination(saying(tmp_path, answer))
+        engine, health = examination.findings()
+        examination.close()
+    assert engine is None
+    assert health.said
