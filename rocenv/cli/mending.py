@@ -78,16 +78,26 @@ def _rewriting(name: str, text: str, done: Sequence[str]) -> Step:
 
 def _rewrite(name: str, text: str, backup: str) -> None:
     """Put a new text in a file's place; the old one keeps its permissions beside it. Raises UsageError."""
-    path, kept, draft = Path(name), Path(backup), Path(f"{name}.rocenv-new")
+    import tempfile
+
+    path, kept = Path(name), Path(backup)
+    if path.is_symlink():
+        raise UsageError(f"`{name}` is a link to `{path.resolve()}`", "name the file itself")
+    if kept.exists() or kept.is_symlink():
+        raise UsageError(f"`{backup}` is there already: it may hold what you want to keep", f"move `{backup}` away")
     try:
-        if kept.exists():
-            raise UsageError(f"`{backup}` is there already: it may hold what you want to keep", f"move `{backup}` away")
-        draft.write_text(text, encoding="utf-8")
-        draft.chmod(path.stat().st_mode & 0o777)
-        os.link(path, kept)
-        draft.replace(path)
+        # A name that nobody can foresee: a link that lay in wait there would be written through.
+        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                os.fchmod(descriptor, path.stat().st_mode & 0o777)
+                stream.write(text)
+            os.link(path, kept)
+            Path(draft).replace(path)
+        except OSError:
+            Path(draft).unlink(missing_ok=True)
+            raise
     except OSError as error:
-        draft.unlink(missing_ok=True)
         why = f"`{name}` cannot be written: {error.strerror}"
         raise UsageError(why, "make the file and its folder your own") from error
 

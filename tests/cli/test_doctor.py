@@ -197,6 +197,21 @@ def test_fix_mends_a_compose_file_and_keeps_what_it_was(
     assert file.read_text() == COMPOSE, "a backup is not written over, and so nothing is"
 
 
+def test_fix_writes_through_no_link(host: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    real, link, victim = tmp_path / "real.yaml", tmp_path / "compose.yaml", tmp_path / "victim"
+    real.write_text(COMPOSE)
+    victim.write_text("untouched")
+    link.symlink_to(real)
+    given = ["doctor", "--host", host(run_as=ROOT, groups={"render": 992, "video": 44}), "--fix", "--compose"]
+    assert run([*given, str(link)]) == 2
+    assert "name the file itself" in capsys.readouterr().err
+    (tmp_path / "real.yaml.rocenv-new").symlink_to(victim)
+    assert run([*given, str(real)]) == 2
+    assert victim.read_text() == "untouched"
+    assert 'group_add: ["992"]' in real.read_text()
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
 def test_what_needs_root_is_told_and_not_done(host: Build, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "--host", host("no-driver"), "--fix"]) == 3
     said = capsys.readouterr().err
