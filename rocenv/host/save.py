@@ -10,6 +10,7 @@ import errno
 import gzip
 import io
 import os
+import stat
 import tarfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -236,6 +237,7 @@ class _Contents:
 
 def _write(file: str, contents: _Contents) -> None:
     """Write the archive beside its place, then put it there: whole, or not at all."""
+    file = _place(file)
     name = os.path.basename(file)
     for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
@@ -250,6 +252,26 @@ def _write(file: str, contents: _Contents) -> None:
             raise
     except OSError as error:
         raise UsageError(f"`{file}` cannot be written: {error.strerror}", "name a file in a folder of yours") from error
+
+
+def _place(file: str) -> str:
+    """Where the archive really goes, links followed. Raises UsageError for what must not be written over.
+
+    Only an archive gives way to another: no device, FIFO or folder, and no file of another kind.
+    """
+    real = os.path.realpath(file)
+    try:
+        if not stat.S_ISREG(os.lstat(real).st_mode):
+            raise UsageError(f"`{file}` cannot be written: it is no regular file", "give another name")
+        with open(real, "rb") as stream:
+            start = stream.read(2)
+    except FileNotFoundError:
+        return real
+    except OSError as error:
+        raise UsageError(f"`{file}` cannot be written: {error.strerror}", "name a file in a folder of yours") from error
+    if start != b"\x1f\x8b":
+        raise UsageError(f"`{file}` cannot be written over: it is no .tar.gz", "give another name")
+    return real
 
 
 def _pack(draft: str, name: str, contents: _Contents) -> None:

@@ -178,3 +178,19 @@ def test_an_interrupt_leaves_nothing(built: Build, tmp_path: Path, monkeypatch: 
     with pytest.raises(KeyboardInterrupt):
         save_capture(str(place / "x.tar.gz"), str(folder), anonymous=False)
     assert list(place.iterdir()) == []
+
+
+def test_only_an_archive_gives_way_to_another(built: Build, tmp_path: Path) -> None:
+    folder, notes, pipe = str(built(builder.names()[0])), tmp_path / "notes.txt", tmp_path / "pipe"
+    notes.write_text("mine")
+    os.mkfifo(pipe)
+    for place in (notes, pipe, tmp_path, Path(os.devnull)):
+        with pytest.raises(UsageError, match=r"cannot be written.*: it is no"):
+            save_capture(str(place), folder, anonymous=False)
+    assert notes.read_text() == "mine"
+    real, link = tmp_path / "real.tar.gz", tmp_path / "link.tar.gz"
+    link.symlink_to(real)
+    for _ in range(2):
+        save_capture(str(link), folder, anonymous=False)
+    assert link.is_symlink()
+    assert tarfile.is_tarfile(real)
