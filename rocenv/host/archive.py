@@ -130,7 +130,7 @@ def _read_members(members: tarfile.TarFile) -> tuple[Archive, bytes]:
             continue
         if member.isreg() and not member.issparse():
             stream = members.extractfile(member)
-            data = stream.read(_MAX_FILE) if stream else b""
+            data = stream.read(min(member.size, _MAX_FILE)) if stream else b""
             kept += len(data)
             if place == "devices.yaml":
                 manifest = data

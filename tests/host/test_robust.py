@@ -257,3 +257,17 @@ def test_hard_links_and_links_of_an_archive_lead_inside_it(tmp_path: Path) -> No
     assert host.name == "evil"
     assert host.os.id == "inside"
     assert [install.version for install in host.rocm_installed] == ["1.0", "1.0"]
+
+
+def test_a_member_is_read_by_its_size_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+
+    class Noting(tarfile.ExFileObject):
+        def read(self, size: int | None = -1, /) -> bytes:
+            asked.append(size)
+            return super().read(size)
+
+    monkeypatch.setattr(tarfile.TarFile, "fileobject", Noting)
+    tree, _ = archive.read_archive(archive_of(tmp_path, member("x/root/sys/one", data=b"four")))
+    assert tree.read("/sys/one", 100) == b"four"
+    assert asked == [4]
