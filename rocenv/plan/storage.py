@@ -103,7 +103,7 @@ def check_targets(found: Sequence[Mount]) -> None:
     """Raise UsageError where two mounts have one target."""
     seen: dict[str, Mount] = {}
     for mount in found:
-        other = seen.setdefault(mount.target.rstrip("/"), mount)
+        other = seen.setdefault(_normal(mount.target), mount)
         if other is not mount:
             raise UsageError(
                 f"`{mount.source}` and `{other.source}` would both be mounted at `{mount.target}`",
@@ -116,7 +116,8 @@ def _mount(text: str, origin: str, folder: str, home: str | None) -> Mount:
     source, colon, target = body.rpartition(":")
     if not colon or not source or not target.startswith("/"):
         raise UsageError(f"`{origin}`: `{text}` is no mount", "write it like `~/data:/data:ro`")
-    if any(target.rstrip("/") == one or target.startswith(f"{one}/") for one in _COVERED) or target.strip("/") == "":
+    target = _normal(target)
+    if any(target == one or target.startswith(f"{one}/") for one in _COVERED) or target == "/":
         raise UsageError(f"`{origin}`: `{text}` would cover the image's `{target}`", "give it another target")
     if target.startswith("/opt/rocm"):
         raise UsageError(f"`{origin}`: `{text}` would cover the image's ROCm", "give it another target")

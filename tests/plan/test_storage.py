@@ -112,3 +112,14 @@ def test_every_cache_kind_of_the_schema_has_its_place() -> None:
 def test_a_wish_for_a_path_that_no_command_line_can_carry_is_refused() -> None:
     with pytest.raises(UsageError, match="colon and a comma"):
         plan(ONE, request=replace(REQUEST, project_folder="/a,b:c"))
+
+
+@pytest.mark.parametrize("target", ["/b/../dev", "//dev", "/b/../opt/rocm", "/dev/./x", "/b/..", "/opt//rocm"])
+def test_a_target_is_judged_by_where_it_leads(target: str) -> None:
+    with pytest.raises(UsageError, match="would cover"):
+        plan(ONE, mounts=(f"/data:{target}",))
+
+
+def test_two_spellings_of_one_target_are_one() -> None:
+    with pytest.raises(UsageError, match="both be mounted"):
+        plan(ONE, mounts=("/one:/data", "/two:/b/..//data/"))
