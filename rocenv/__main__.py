@@ -19,11 +19,17 @@ def main() -> None:
     import os
 
     gc.set_threshold(FEW_COLLECTIONS)
+    # A stream that was closed by the caller is None here: what would go there goes nowhere.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     from rocenv.cli.app import run
 
     status = run(arguments)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # told already, or there is nobody to tell
+            status = status or 1
     os._exit(status)  # all is said and closed: taking the interpreter apart would cost as much as starting it
 
 

@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         console.say("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, console.ReaderGoneError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads any more: say nothing while Python closes stdout
         return 0
     except Exception as error:  # the one last resort: a fault of rocenv's own, in words

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rocenv.errors import RocenvError
@@ -31,26 +31,41 @@ def clean(text: str) -> str:
     return _CONTROLS.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
+class ReaderGoneError(Exception):
+    """Who read stdout has gone: no fault of anybody's. No OSError, for Typer makes a failure of those."""
+
+
 def say(text: str) -> None:
-    """Talk: a line for the person who watches, on stderr."""
-    print(clean(text), file=sys.stderr, flush=True)  # noqa: T201
+    """Talk: a line for the person who watches, on stderr; where nobody can, it is left unsaid."""
+    with suppress(OSError):
+        print(clean(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def data(text: str) -> None:
-    """The answer itself, on stdout."""
-    print(clean(text), flush=True)  # noqa: T201
+    """The answer itself, on stdout. Raises RocenvError where it takes no more, ReaderGoneError where nobody reads."""
+    _out(clean(text))
 
 
 def data_json(answer: Mapping[str, object]) -> None:
-    """The answer as JSON on stdout; control characters are escaped by JSON itself."""
-    print(json.dumps(answer, indent=2, ensure_ascii=True, allow_nan=False), flush=True)  # noqa: T201
+    """The answer as JSON on stdout; control characters are escaped by JSON itself. Raises as `data` does."""
+    _out(json.dumps(answer, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def _out(text: str) -> None:
+    try:
+        print(text, flush=True)  # noqa: T201
+    except BrokenPipeError:
+        raise ReaderGoneError from None
+    except OSError as error:
+        raise RocenvError(f"stdout cannot be written: {error.strerror}", "send it where there is room") from None
 
 
 def failed(error: RocenvError, *, as_json: bool) -> None:
     """Show an error: `error:`, a blank line, `hint:` on stderr; with --json the same as data on stdout too."""
     if as_json:
         fault = {"kind": error.kind, "code": error.code, "message": error.message, "hint": error.hint}
-        data_json({"version": 1, "status": "error", "error": fault})
+        with suppress(ReaderGoneError, RocenvError):  # stdout itself may be the fault: it is told on stderr
+            data_json({"version": 1, "status": "error", "error": fault})
     say(f"error: {error.message}")
     if error.hint:
         say(f"\nhint: {error.hint}")
