@@ -102,6 +102,8 @@ def _profile_layers(name: str, environments: Mapping[str, Table], own: Layer) ->
         base = _text_of(environments[name], "extends") or _extended(own) or name
     chain: list[str] = []
     while base is not None:
+        if not re.fullmatch(NAME, base, re.ASCII):  # before it becomes part of a path
+            raise UsageError(f"`{base!r}` is no name of a profile to build on", "`rocenv profiles list` shows them")
         if base in chain:
             raise UsageError(f"the profile `{base}` builds on itself: {' → '.join([*chain, base])}", "break the circle")
         chain.append(base)

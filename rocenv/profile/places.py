@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,9 @@ def _user_folder() -> Path | None:
 def read_file(path: Path, name: str) -> Table | None:
     """A YAML file as a mapping, or None where there is no such file. Raises UsageError for one that cannot be read."""
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb", opener=_unwaiting) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise UsageError(f"`{path}` cannot be read: it is no regular file", f"`ls -ld {path}` shows what it is")
             data = stream.read((1 << 20) + 1)
     except FileNotFoundError:
         return None
@@ -71,3 +74,8 @@ def read_file(path: Path, name: str) -> Table | None:
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}", f"`ls -ld {path}` shows what it is") from error
     return read_yaml(data, name)
+
+
+def _unwaiting(path: str, flags: int) -> int:
+    """Open a file, but do not wait for the other end of a FIFO."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,13 @@ def test_names_reach_no_other_file(layers: Layers, name: str) -> None:
         layers.load(name or "")
 
 
+@pytest.mark.parametrize("base", ["../../x", '"a\\0b"', "a/b", "X"])
+def test_what_is_built_on_reaches_no_other_file(layers: Layers, base: str) -> None:
+    layers.write(layers.project, "rocenv.yaml", f"environments: {{mine: {{extends: {base}}}}}")
+    with pytest.raises(UsageError, match="is no name of a profile"):
+        layers.load("mine")
+
+
 @pytest.mark.parametrize(
     ("text", "said", "hint"),
     [
@@ -287,11 +295,13 @@ def test_an_empty_list_of_allowances_allows_nothing(layers: Layers) -> None:
     assert layers.load("pytorch").policy.loosen == ()
 
 
-@pytest.mark.parametrize("kind", ["folder", "unreadable"])
+@pytest.mark.parametrize("kind", ["folder", "unreadable", "pipe"])
 def test_a_file_that_cannot_be_read_is_an_error(layers: Layers, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = layers.project / "rocenv.yaml"
     if kind == "folder":
         path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
     else:
         path.symlink_to(path)
     with pytest.raises(UsageError, match="cannot be read"):
