@@ -7,6 +7,8 @@ import re
 import stat
 from pathlib import Path
 
+from rocenv.errors import UsageError
+
 FILE = "rocenv.yaml"
 _LONGEST = 40  # a container's name must also do as a host name, with rocenv- and an environment's name around it
 
@@ -16,7 +18,12 @@ def folder() -> Path:
 
     A rocenv.yaml further up counts only where it is the caller's or root's: nobody else's file says what is mounted.
     """
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            f"the working directory cannot be read: {error.strerror}", "`cd` to a folder that is there"
+        ) from error
     return next((place for place in (here, *here.parents) if _counts(place / FILE, here=place == here)), here)
 
 
