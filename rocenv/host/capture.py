@@ -106,6 +106,8 @@ def open_capture(path: str) -> Capture:
         return Capture(name, Folder(f"{path}/root"), _parsed(path, _manifest_of(path)))
     if not os.path.exists(path):
         raise _no_capture(path, "there is no such file or folder")
+    if not os.path.isfile(path):  # a FIFO would be waited for
+        raise _no_capture(path, "it is neither a file nor a folder")
     from rocenv.host.archive import read_archive
 
     name = os.path.basename(path)

@@ -271,3 +271,9 @@ def test_a_member_is_read_by_its_size_alone(tmp_path: Path, monkeypatch: pytest.
     tree, _ = archive.read_archive(archive_of(tmp_path, member("x/root/sys/one", data=b"four")))
     assert tree.read("/sys/one", 100) == b"four"
     assert asked == [4]
+
+
+def test_a_pipe_is_no_capture_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        read_host(str(tmp_path / "pipe"))
