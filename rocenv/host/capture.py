@@ -135,15 +135,23 @@ def _manifest_of(path: str) -> bytes:
         raise _no_capture(path, f"`{MANIFEST}` cannot be read: {error.strerror}") from error
 
 
+# What PyYAML's constructors raise on `!!int ""`, `!!bool xx` and the like, beside its own errors.
+_CONSTRUCTORS_RAISE = (ValueError, RecursionError, IndexError, KeyError, AttributeError, TypeError, OverflowError)
+
+
 def _parsed(path: str, text: bytes) -> Mapping[str, Any]:
     """devices.yaml as a mapping; an empty one is no error."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        # A few aliases of aliases are a few lines of text and no end of data; nothing that is told here needs one.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, loader)):
+            raise _no_capture(path, f"`{MANIFEST}` holds a YAML alias (`*name`)")
         found = yaml.load(text, loader)  # noqa: S506 (one of the two safe loaders)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _no_capture(path, f"`{MANIFEST}` is no YAML: {str(error).splitlines()[0]}") from error
+    except (yaml.YAMLError, *_CONSTRUCTORS_RAISE) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise _no_capture(path, f"`{MANIFEST}` is no YAML: {why}") from error
     if found is not None and not isinstance(found, dict):
         raise _no_capture(path, f"`{MANIFEST}` holds no mapping")
     return found or {}
@@ -158,13 +166,13 @@ def _entries(manifest: Mapping[str, Any], key: str, *needed: str) -> list[Mappin
 
 
 def _whole(value: object, base: int = 10) -> int:
-    """A number given as such or as text; 0 for all else."""
-    if isinstance(value, int):
-        return int(value)  # True is one, too
-    try:
-        return int(str(value), base)
-    except ValueError:
-        return 0
+    """A number given as such or as text, of 64 bits at most; 0 for all else."""
+    if isinstance(value, str):
+        try:
+            value = int(value, base)
+        except ValueError:
+            return 0
+    return int(value) if isinstance(value, int) and abs(value) < 1 << 64 else 0  # True is one, too
 
 
 def _acl_entry(word: str) -> tuple[str, int, int]:

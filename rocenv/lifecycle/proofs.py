@@ -27,13 +27,13 @@ def verdict(results: Iterable[ProbeResult]) -> str | None:
 def record(identity: str, results: Iterable[ProbeResult], *, level: str, when: str) -> None:
     """Keep what a container's smoke test came to; a state folder that cannot be written is no reason to fail."""
     proof = {"version": 1, "result": verdict(results), "level": level, "when": when}
-    file = _file(identity)
     try:
+        file = _file(identity)
         file.parent.mkdir(parents=True, exist_ok=True)
         fresh = file.with_suffix(f".{os.getpid()}")
         fresh.write_text(json.dumps(proof), encoding="utf-8")
         fresh.replace(file)
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: this user has no home folder
         return
 
 
@@ -41,7 +41,7 @@ def recall(identity: str) -> dict[str, Any] | None:
     """The kept proof of a container: `result`, `level`, `when`; None where there is none."""
     try:
         found = json.loads(_file(identity).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, RuntimeError, ValueError):
         return None
     return {key: found.get(key) for key in ("result", "level", "when")} if isinstance(found, dict) else None
 
@@ -50,7 +50,7 @@ def forget(identity: str) -> None:
     """Drop the proof of a container that is no more."""
     try:
         _file(identity).unlink(missing_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: this user has no home folder
         return
 
 

@@ -277,3 +277,25 @@ def test_a_pipe_is_no_capture_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="neither a file nor a folder"):
         read_host(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: &a [x]\nb: &b [*a, *a]\nsymlinks: [{path: *b, target: x}]\n", "alias"),
+        ('run_as: {uid: !!int ""}\n', "no YAML"),
+        ("run_as: {uid: !!bool xx}\n", "no YAML"),
+        ("run_as: {uid: !!timestamp xx}\n", "no YAML"),
+    ],
+)
+def test_a_manifest_of_tricks_is_refused(built: Build, text: str, words: str) -> None:
+    folder = built("rx7900xtx")
+    (folder / "devices.yaml").write_text(text)
+    with pytest.raises(UsageError, match=words):
+        read_host(str(folder))
+
+
+def test_a_number_beyond_all_measure_is_none(built: Build) -> None:
+    folder = built("rx7900xtx")
+    (folder / "devices.yaml").write_text(f"run_as: {{uid: 0x{'f' * 5000}, gid: 5, groups: [7]}}\n")
+    assert (read_host(str(folder)).caller.uid, read_host(str(folder)).caller.gid) == (0, 5)
