@@ -51,6 +51,7 @@ def test_what_up_returns_is_what_the_engine_lists(life: Life) -> None:
 def test_one_that_does_not_stay_is_told(life: Life) -> None:
     made = life.up().environment
     docker("kill", made.id)
+    docker("wait", made.id)  # newer engines answer before the process has gone
     with pytest.raises(ImageError, match="did not stay"):
         look(life.engine, made)
 
