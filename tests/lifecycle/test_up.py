@@ -25,6 +25,11 @@ def docker(*arguments: str) -> str:
     return subprocess.run(["docker", *arguments], check=True, capture_output=True, text=True).stdout
 
 
+def gone(container: str) -> None:
+    """Wait until one that was killed has ended: newer engines answer before that."""
+    docker("wait", container)
+
+
 def test_up_makes_the_container_and_up_again_uses_it(life: Life) -> None:
     first = life.up()
     assert (first.action, first.environment.state) == ("created", "running")
@@ -51,7 +56,7 @@ def test_what_up_returns_is_what_the_engine_lists(life: Life) -> None:
 def test_one_that_does_not_stay_is_told(life: Life) -> None:
     made = life.up().environment
     docker("kill", made.id)
-    docker("wait", made.id)  # newer engines answer before the process has gone
+    gone(made.id)
     with pytest.raises(ImageError, match="did not stay"):
         look(life.engine, made)
 
@@ -99,6 +104,8 @@ def test_recreate_asks_nobody(life: Life) -> None:
 def test_one_that_does_not_run_is_started(life: Life, verb: str) -> None:
     first = life.up()
     docker(verb, first.environment.id)
+    if verb == "kill":
+        gone(first.environment.id)
     again = life.up()
     assert (again.action, again.environment.id) == ("started", first.environment.id)
     [there] = life.containers()
@@ -148,6 +155,7 @@ class TestRenumberedDevices:
     def test_a_stopped_one_is_made_anew(self, life: Life, tmp_path: Path) -> None:
         self.renumber(life, tmp_path)
         docker("kill", f"rocenv-{life.project}-hip")
+        gone(f"rocenv-{life.project}-hip")
         assert life.up(life.plan()).action == "recreated"
         assert any("other device numbers" in line for line in life.told)
 
