@@ -105,6 +105,9 @@ class TestShell:
             shell.type("stty size\n")
             if shell.until(r"\d+ \d+\r") == f"{size}\r":
                 return
+            rows, columns = map(int, size.split())  # docker loses a size that it is told too early: tell it again
+            shell.resize(rows + 1, columns)
+            shell.resize(rows, columns)
 
     def test_ctrl_c_ends_what_runs_and_not_the_shell(self, running: TestBed) -> None:
         shell = on_terminal(running, "shell")
