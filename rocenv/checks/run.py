@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from rocenv.checks.catalogue import Answer, Entry, catalogue, skip
 from rocenv.checks.facts import Facts, MissingFactError
@@ -111,8 +110,7 @@ class _Told:
 
 def _signed(finding: Finding, check: Check) -> Finding:
     """A finding with whose it is, unless it says so itself."""
-    return replace(
-        finding,
+    return finding._replace(
         check=finding.check or check.id,
         layer=finding.layer or check.layer,
         source=finding.source or check.source,

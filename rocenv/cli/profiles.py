@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,14 +78,13 @@ def schema() -> None:
 
 def _flat(profile: Profile) -> dict[str, Any]:
     """What a profile says, by dotted key; keys that say nothing are left out."""
-    from dataclasses import asdict
-
-    values = asdict(profile)
-    del values["origins"]
+    values = {**profile._asdict(), "origins": None}
     flat: dict[str, Any] = {}
 
     def put(prefix: str, value: object) -> None:
-        if isinstance(value, dict):
+        if hasattr(value, "_asdict"):  # a part of it, such as `image`
+            value = value._asdict()
+        if isinstance(value, Mapping):
             for key, one in value.items():
                 put(f"{prefix}.{key}" if prefix else key, one)
         elif isinstance(value, (tuple, list)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Annotated
 
@@ -23,7 +22,7 @@ def command(
     found = program.find()
     if as_json:
         digests = program.digests([there.id for there in found])
-        found = [replace(there, digest=digests.get(there.id)) for there in found]
+        found = [there._replace(digest=digests.get(there.id)) for there in found]
     host = drift.host_of(found)
     listed = [Listed(there, proofs.recall(there.id), drift.drift(there, host)) for there in found]
     if as_json:

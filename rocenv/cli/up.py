@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,7 +67,7 @@ def command(
             _explain(plan)
             outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
             if as_json or not no_test:
-                outcome = replace(outcome, environment=look(program, outcome.environment))
+                outcome = outcome._replace(environment=look(program, outcome.environment))
             results = [] if no_test else _proof(program, plan, outcome)
     return _closing(plan, outcome, results, tested=not no_test, as_json=as_json)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocenv import process
@@ -52,7 +51,7 @@ def look_inside(name: str, facts: Facts, kind: str | None) -> list[Finding]:
     within = Facts(host=_given(seen.host, there), health=seen.health, env=environment(seen.env), image=seen.image)
     found = run(within, only=CHECKS)
     wanted = [one for one in found if one.check in CHECKS]
-    return [replace(one, evidence=f"inside {there.container}: {one.evidence}") for one in wanted]
+    return [one._replace(evidence=f"inside {there.container}: {one.evidence}") for one in wanted]
 
 
 def _given(host: Host, there: Environment) -> Host:
@@ -63,4 +62,4 @@ def _given(host: Host, there: Environment) -> Host:
     kept = tuple(
         gpu for gpu in host.gpus if gpu.render_node_exists or (gpu.bdf, gpu.partition.index) in planned or not planned
     )
-    return replace(host, gpus=kept)
+    return host._replace(gpus=kept)

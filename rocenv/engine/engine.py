@@ -63,8 +63,6 @@ class Engine(Client):
 
     def facts(self) -> EngineFacts:
         """What the engine says of itself. Raises EngineError where it cannot be reached, with the reason."""
-        from dataclasses import replace
-
         from rocenv.engine import facts
 
         answer = self._answer(self._facts_question())
@@ -76,8 +74,8 @@ class Engine(Client):
         except facts.NoAnswerError as error:
             raise self._error(error.said) from None
         if found.client_version is None:  # a client before 23 does not tell it there
-            found = replace(found, client_version=self._ask(["version", "--format", "{{.Client.Version}}"]).strip())
-        return replace(found, gid_map=where.rootless_gid_map()) if found.rootless else found
+            found = found._replace(client_version=self._ask(["version", "--format", "{{.Client.Version}}"]).strip())
+        return found._replace(gid_map=where.rootless_gid_map()) if found.rootless else found
 
     def _find_question(self, project: str | None = None, name: str | None = None) -> list[str]:
         """What `find` asks."""

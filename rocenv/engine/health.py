@@ -7,7 +7,6 @@ import json
 import os
 import re
 import socket as sockets
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ class Examination:
         except RocenvError as error:
             return None, health._replace(said=error.message, hint=error.hint)
         if found.rootless and docker:
-            found = replace(found, gid_map=where.rootless_gid_map())
+            found = found._replace(gid_map=where.rootless_gid_map())
         info = json.loads(answer.stdout)
         free, inodes = room(found)
         return found, health._replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocenv.host import access
@@ -53,8 +53,7 @@ def read_inside(text: str, outside: Host) -> Inside:
     raw = [found for line in told.get("list", []) if (found := _device(line, opens)) is not None]
     devices = tuple(access.judged(one, caller, names) for one in raw)
     uid_map = told.get("uid_map", [""])[0].split()
-    host = replace(
-        outside,
+    host = outside._replace(
         environment="container",
         virtualization=None,
         caller=caller,
@@ -126,8 +125,7 @@ def _gpus(outside: Host, nodes: list[str] | None, devices: tuple[DeviceNode, ...
     paths = {node.path: node for node in devices}
     readable = {int(number) for number in nodes or () if number.isdecimal()}
     return tuple(
-        replace(
-            gpu,
+        gpu._replace(
             render_node_exists=gpu.render_node in paths,
             can_open_render=paths[gpu.render_node].accessible if gpu.render_node in paths else None,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocenv.model.plan import Plan, Reason
@@ -29,9 +28,9 @@ def built(plan: Plan, wish: BuildWish) -> Plan:
     reference = built_reference(plan.profile, text)
     added = "; ".join(f"{kind}: {' '.join(words)}" for kind, words in packages.items()) or "nothing but labels"
     why = f"built here on {base} ({added}); the name holds the Dockerfile's digest, so that it is built once"
-    image = replace(plan.image, reference=reference, source="build", digest=None, size_bytes=None, base=base)
-    plan = replace(plan, image=image, dockerfile=text, reasons=(Reason("build", reference, why), *plan.reasons))
-    return replace(plan, labels={**plan.labels, "rocenv.plan": digest(plan)})
+    image = plan.image._replace(reference=reference, source="build", digest=None, size_bytes=None, base=base)
+    plan = plan._replace(image=image, dockerfile=text, reasons=(Reason("build", reference, why), *plan.reasons))
+    return plan._replace(labels={**plan.labels, "rocenv.plan": digest(plan)})
 
 
 def build(engine: Engine, plan: Plan, tell: Callable[[str], None]) -> None:

@@ -12,7 +12,6 @@ import pwd
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import rocenv
@@ -45,7 +44,7 @@ def save_bundle(file: str, host: str | None, bundle: Bundle, answer: Mapping[str
     told = {
         "version": 1,
         "rocenv": rocenv.__version__,
-        "engine": asdict(bundle.engine) if bundle.engine else None,
+        "engine": _plain(bundle.engine) if bundle.engine else None,
         "engine_health": _plain({**bundle.health._asdict(), "name": None}) if bundle.health else None,
         "env": dict(bundle.env) if bundle.env is not None else None,
         "doctor": answer,

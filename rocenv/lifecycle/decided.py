@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from rocenv.model.plan import Plan
@@ -23,7 +22,7 @@ NODES = "rocenv.nodes"
 def labelled(plan: Plan) -> Plan:
     """The plan with both labels on it."""
     own = {DECIDED: _compact(decided(plan)), NODES: _compact(nodes(plan))}
-    return replace(plan, labels={**plan.labels, **own})
+    return plan._replace(labels={**plan.labels, **own})
 
 
 def decided(plan: Plan) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocenv.engine import Engine
@@ -24,7 +23,7 @@ def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: 
     if engine.image(reference) is not None:
         return
     if plan.image.base is not None:
-        base = replace(plan, image=replace(plan.image, reference=plan.image.base, base=None))
+        base = plan._replace(image=plan.image._replace(reference=plan.image.base, base=None))
         fetch(engine, base, tell=tell, progress=progress)
         build(engine, plan, tell)
         return

@@ -7,8 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
@@ -56,8 +55,7 @@ def decide(engine: Engine, wished: Profile, request: Request) -> Plan:
     return plan
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What `up` came to: the environment, and whether it was `created`, `recreated`, `started` or `used`."""
 
     environment: Environment
@@ -103,7 +101,7 @@ def once_argv(
     from rocenv.render.argv import run_argv
 
     name = f"{plan.name}-run-{secrets.token_hex(4)}"
-    plan = replace(plan, name=name, labels={**plan.labels, "rocenv.name": name, "rocenv.once": "1"})
+    plan = plan._replace(name=name, labels={**plan.labels, "rocenv.name": name, "rocenv.once": "1"})
     fetch(engine, plan, tell=tell, progress=progress)
     prepare(engine, plan, unready(engine, plan), tell)
     return run_argv(plan, detach=False, remove=True, interactive=interactive, tty=tty, command=command)
@@ -138,7 +136,7 @@ def look(engine: Engine, there: Environment) -> Environment:
             f"`{there.container}` was started, and did not stay: its image cannot run `sleep infinity`",
             f"`rocenv logs {there.name}` shows what it said; take an image that holds a shell and coreutils",
         )
-    return replace(found, digest=engine.digests([found.id]).get(found.id))
+    return found._replace(digest=engine.digests([found.id]).get(found.id))
 
 
 def _again(
@@ -166,7 +164,7 @@ def _again(
         elif there.state == RUNNING:
             return Outcome(there, "used")
         elif _start(engine, there, tell):
-            return Outcome(replace(there, state=RUNNING), "started")
+            return Outcome(there._replace(state=RUNNING), "started")
     sources_must_be(plan)
     fetch(engine, plan, tell=tell, progress=progress)
     engine.remove(there.id)

@@ -1,8 +1,6 @@
 """What the doctor asks and finds: a Check is a question with a stable id, a Finding one answer with its evidence."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LAYERS = ("hardware", "access", "engine", "image", "environment", "files")
 VERDICTS = ("ok", "info", "warn", "fail", "skip")
@@ -10,8 +8,7 @@ VERDICTS = ("ok", "info", "warn", "fail", "skip")
 LAYER_CODES = {"hardware": 3, "access": 3, "engine": 4, "image": 5, "environment": 2, "files": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """A question that the doctor can ask. `severity` is the worst verdict it can give.
 
     `after` names the checks whose failure explains a failure of this one: where one of them failed, this is silent.
@@ -27,8 +24,7 @@ class Check:
     after: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One answer: what was seen (`evidence`: which file or answer, its value), why, and the one thing that mends it.
 
     `needs` says what is needed once the fix is applied: `login`, `reboot`, `container` (a new one), `restart` (of the

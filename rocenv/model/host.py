@@ -3,27 +3,26 @@
 The meaning of each fact and when it is None: docs/detect.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(NamedTuple):
     """How a GPU is cut: compute mode (SPX, CPX …), memory mode (NPS1 …), this part's number, parts seen."""
 
     compute: str | None
     memory: str | None
-    index: int
-    count: int
+    index: int  # type: ignore[assignment]
+    count: int  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(NamedTuple):
     """One KFD GPU node that can be used: a whole GPU, or one partition of it."""
 
-    index: int  # position in numeric KFD order, from 0: ROCr's and HIP's order without any *_VISIBLE_DEVICES
+    index: int  # type: ignore[assignment]  # position in numeric KFD order, from 0: ROCr's and HIP's order without any *_VISIBLE_DEVICES
     kfd_node: int
     kfd_gpu_id: int
     bdf: str  # dddd:bb:dd.f of the PCI function; partitions share it
@@ -62,8 +61,7 @@ class Gpu:
         return self.product_name or self.marketing_name or f"AMD GPU {self.gfx or self.pci_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """One KFD io_link between two nodes; bandwidths in MB/s as KFD gives them, type by its KFD number."""
 
     node_from: int
@@ -75,8 +73,7 @@ class Link:
     no_atomics: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceNode:
+class DeviceNode(NamedTuple):
     """A device node and what the caller may do with it; `mode` holds the permission bits."""
 
     path: str
@@ -91,8 +88,7 @@ class DeviceNode:
     refused_by: str | None = None  # the errno's name: EACCES by its mode, or what opening it answers
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Who asks: ids as the kernel sees them; `groups` are the supplementary ones in the order given."""
 
     uid: int
@@ -100,8 +96,7 @@ class Caller:
     groups: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OsRelease:
+class OsRelease(NamedTuple):
     """The three keys of /etc/os-release that matter."""
 
     id: str | None
@@ -109,8 +104,7 @@ class OsRelease:
     pretty_name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(NamedTuple):
     """The amdgpu kernel driver: `origin` dkms or in-tree; `release` is AMD's driver release (30.30.4) where known."""
 
     loaded: bool
@@ -119,8 +113,7 @@ class Driver:
     release: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RocmInstall:
+class RocmInstall(NamedTuple):
     """One ROCm tree on the host; `raw` is the whole version text, `version` what stands before its first dash."""
 
     path: str
@@ -128,8 +121,7 @@ class RocmInstall:
     raw: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RocmDefault:
+class RocmDefault(NamedTuple):
     """What /opt/rocm is, through all links, inside the root."""
 
     path: str
@@ -137,8 +129,7 @@ class RocmDefault:
     version: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DisplayDevice:
+class DisplayDevice(NamedTuple):
     """A display or accelerator device on the PCI bus that is no usable ROCm GPU; `reason` only for AMD's."""
 
     bdf: str
@@ -149,8 +140,7 @@ class DisplayDevice:
     reason: str | None = None  # no-driver | vfio-pci | other-driver | no-kfd | refused-by-kfd | masked
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(NamedTuple):
     """What a scheduler or CI gave this process: `by` (slurm, kubernetes, ci …) and inherited visibility lists."""
 
     by: str | None
@@ -158,16 +148,14 @@ class Allocation:
     visible: tuple[tuple[str, str], ...] = ()  # (variable, value) of each *_VISIBLE_DEVICES that is set
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something that could not be read, in words: the path and what it answered."""
 
     path: str
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """All that was seen of one host."""
 
     name: str | None  # a capture's name; None for this machine
@@ -195,9 +183,9 @@ class Host:
     user_namespace: bool | None  # inside a user namespace other than the first
     virtualization: str | None  # docker, lxc, kvm … where it names itself
     allocation: Allocation | None
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
     # What pci.ids calls devices without a name of their own, by pci_id: for people, and read only where asked for.
-    chips: Mapping[str, str] = field(default_factory=dict)
+    chips: Mapping[str, str] = _NOTHING
     selinux_devices: bool | None = None  # the boolean container_use_devices
     wsl_libraries: tuple[str, ...] = ()  # on WSL2: those that lead to Windows' driver, as far as any is to be seen
 

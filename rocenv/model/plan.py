@@ -1,13 +1,10 @@
 """What was decided: the engine as it is, the image chosen, and the Plan, each choice with its reason."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class EngineFacts:
+class EngineFacts(NamedTuple):
     """What a container engine says of itself. `assumed` where no engine was asked."""
 
     kind: str  # docker | podman
@@ -29,8 +26,7 @@ class EngineFacts:
     gid_map: tuple[tuple[int, int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """One choice and why it was made."""
 
     choice: str
@@ -38,16 +34,14 @@ class Reason:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """An image that was not taken, and the fact that refused it."""
 
     reference: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class ImageChoice:
+class ImageChoice(NamedTuple):
     """The image decided on. `source`: catalog, profile, flag or build; `gfx` are the targets it is known to carry."""
 
     reference: str
@@ -59,11 +53,10 @@ class ImageChoice:
     base: str | None = None  # of one that is built here: the image that it is built on
 
 
-@dataclass(frozen=True, slots=True)
-class GpuRef:
+class GpuRef(NamedTuple):
     """A chosen GPU by all its names; the numbers are those of this moment, `bdf` with partition and `uuid` last."""
 
-    index: int
+    index: int  # type: ignore[assignment]
     gfx: str | None
     bdf: str
     partition: int
@@ -77,8 +70,7 @@ class GpuRef:
         return self.bdf if self.partition == 0 else f"{self.bdf}/{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(NamedTuple):
     """A bind mount (an absolute host path) or a named volume."""
 
     kind: str  # bind | volume
@@ -87,8 +79,7 @@ class Mount:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The decided container: pure data. A dry run, an export and a launch are this, rendered differently."""
 
     profile: str
@@ -115,7 +106,7 @@ class Plan:
     visible_indices: tuple[int, ...] | None = None  # set where a visibility variable, not the devices, selects
     reasons: tuple[Reason, ...] = ()
     refused: tuple[Refusal, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
     env_names: tuple[str, ...] = ()  # passed by name from the caller's environment: their values stand nowhere
     userns: str | None = None  # keep-id, on rootless podman
     uidmap: tuple[str, ...] = ()  # CONTAINER:INTERMEDIATE:COUNT, as podman takes them

@@ -1,16 +1,16 @@
 """What was shown: probes and their results, and the environments that an engine holds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 LEVELS = ("access", "runtime", "kernel", "framework")  # each one includes those before it
 RESULTS = ("passed", "failed", "skipped", "error", "stand-in")
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(NamedTuple):
     """One script of smoke/probes/ as its header describes it; `seconds` is its time limit."""
 
     name: str
@@ -23,8 +23,7 @@ class Probe:
     source: str | None = None  # a file beside it whose text it is given
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(NamedTuple):
     """What one probe said of one GPU (None: of the container as a whole)."""
 
     name: str
@@ -33,12 +32,11 @@ class ProbeResult:
     result: str
     cause: str | None
     seconds: float
-    figures: Mapping[str, object] = field(default_factory=dict)
+    figures: Mapping[str, object] = _NOTHING
     ran_on: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """A container of rocenv's as the engine holds it: everything here is read from its labels and its state."""
 
     container: str
@@ -53,4 +51,4 @@ class Environment:
     gpus: str
     owner: str | None
     created: str | None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = _NOTHING

@@ -1,13 +1,13 @@
 """What is wished: a profile, with the layer that each of its keys came from. No host data in here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ImageWish:
+class ImageWish(NamedTuple):
     """Which image: a `family` of the catalog with constraints (`>=7.0`, `3.12`, …), or one exact `reference`."""
 
     family: str | None = None
@@ -15,29 +15,26 @@ class ImageWish:
     rocm: str | None = None
     python: str | None = None
     ubuntu: str | None = None
-    framework: Mapping[str, str] = field(default_factory=dict)
+    framework: Mapping[str, str] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class BuildWish:
+class BuildWish(NamedTuple):
     """How an image is built from the one chosen; empty where the image is used as it is."""
 
     template: str | None = None
-    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    args: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, tuple[str, ...]] = _NOTHING
+    args: Mapping[str, str] = _NOTHING
     secrets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SmokeWish:
+class SmokeWish(NamedTuple):
     """The proof wished at the end of `up`: a level, or probes by name."""
 
     level: str
     probes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyWish:
+class PolicyWish(NamedTuple):
     """What a project allows at all; None allows everything."""
 
     registries: tuple[str, ...] | None = None  # a registry, or the front of a repository's full name
@@ -45,8 +42,7 @@ class PolicyWish:
     digests: bool = False  # only images named by digest
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """A container as it is wished; `origins` tells for each dotted key the layer that set it."""
 
     name: str
@@ -64,6 +60,6 @@ class Profile:
     loosen: tuple[str, ...]
     smoke: SmokeWish
     strict: bool
-    origins: Mapping[str, str] = field(default_factory=dict)
-    policy: PolicyWish = field(default_factory=PolicyWish)
-    mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    origins: Mapping[str, str] = _NOTHING
+    policy: PolicyWish = PolicyWish()
+    mirrors: Mapping[str, tuple[str, ...]] = _NOTHING

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.references import Reference
@@ -23,8 +24,7 @@ from rocenv.rules.engines import BACK, DESKTOP, other_kernel
 _SUBSET = "a part of the GPUs on a rootless engine, which cannot isolate them"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What the command line adds to a profile: where it runs and under which name."""
 
     project: str
@@ -47,22 +47,20 @@ def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request
     confined = confine(profile, host, facts, gpus=bool(given.devices))
     shared = ((_SUBSET, "choose all GPUs, or use a rootful engine"),) if given.visible_indices is not None else ()
     check_policy(profile, picked.image.reference, (*confined.loosened, *shared))
-    named = replace(request, name=request.name or profile.name)
+    named = request._replace(name=request.name or profile.name)
     stored = _stored(profile, picked, _Chosen(selection, given, host), named)
     plan = _assembled(profile, facts, named, _Decided(selection, picked, given, confined, stored))
     reasons = (*_engine_reason(facts), _gpus_reason(selection, request, host), *plan.reasons)
-    return replace(plan, reasons=reasons, labels=labels(plan, host))
+    return plan._replace(reasons=reasons, labels=labels(plan, host))
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(NamedTuple):
     selection: Selection
     given: Access
     host: Host
 
 
-@dataclass(frozen=True, slots=True)
-class _Decided:
+class _Decided(NamedTuple):
     selection: Selection
     picked: Choice
     given: Access
@@ -140,7 +138,7 @@ def _qualified(picked: Choice, facts: EngineFacts) -> Choice:
     if facts.kind != "podman":
         return picked
     full = Reference.parse(picked.image.reference).full
-    return replace(picked, image=replace(picked.image, reference=full))
+    return replace(picked, image=picked.image._replace(reference=full))
 
 
 def _stored(profile: Profile, picked: Choice, chosen: _Chosen, request: Request) -> Storage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from rocenv.model.plan import GpuRef
 from rocenv.model.proof import LEVELS, ProbeResult
@@ -61,7 +60,7 @@ def proof_json(environment: str, level: str, results: Sequence[ProbeResult]) -> 
         "status": "failed" if any(result.result in BAD for result in results) else "ok",
         "environment": environment,
         "level": level,
-        "probes": [asdict(result) | {"figures": dict(result.figures)} for result in results],
+        "probes": [result._asdict() | {"figures": dict(result.figures)} for result in results],
         "blame": blame(results),
     }
 

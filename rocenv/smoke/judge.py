@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rocenv.model.plan import GpuRef
 from rocenv.model.proof import Probe, ProbeResult
@@ -53,10 +53,10 @@ def judge(probe: Probe, said: Said, gpus: Sequence[GpuRef], *, stand_in: bool) -
     told = {ref.index for _, ref in pairs if ref is not None}
     silent = [ref for ref in gpus if ref.index not in told]
     if fault is not None:
-        results += [replace(fault, gpu=ref.index) for ref in silent]
+        results += [fault._replace(gpu=ref.index) for ref in silent]
         own += [] if silent else [fault]
     elif not any(result.result in ("failed", "error", "skipped", "stand-in") for result in own):
-        results += [replace(blank, gpu=ref.index, result="failed", cause=_unseen(ref)) for ref in silent]
+        results += [blank._replace(gpu=ref.index, result="failed", cause=_unseen(ref)) for ref in silent]
     results += _order(blank, [ref.index for _, ref in pairs if ref is not None], gpus)
     return own + sorted(results, key=lambda result: -1 if result.gpu is None else result.gpu)
 
@@ -104,21 +104,21 @@ def _on_cpu(answer: Answer) -> bool:
 
 def _of_gpu(blank: ProbeResult, answer: Answer, ref: GpuRef | None, said: Said, stand_in: bool) -> ProbeResult:
     """The result of one answer for one GPU."""
-    result = replace(_of_container(blank, answer, stand_in), gpu=None if ref is None else ref.index)
+    result = _of_container(blank, answer, stand_in)._replace(gpu=None if ref is None else ref.index)
     seen = " ".join(filter(None, (answer.name, answer.gfx, answer.bdf))) or answer.uuid or "a GPU"
     if result.ran_on is None:
-        result = replace(result, ran_on=seen)
+        result = result._replace(ran_on=seen)
     if ref is None:
-        return replace(result, result="failed", cause=f"extra GPU: {seen} is seen and was not planned")
+        return result._replace(result="failed", cause=f"extra GPU: {seen} is seen and was not planned")
     if answer.uuid and ref.uuid and answer.uuid != ref.uuid:
         cause = f"other GPU: {ref.uuid} was planned at {ref.identity} and {answer.uuid} is seen"
-        return replace(result, result="failed", cause=cause)
+        return result._replace(result="failed", cause=cause)
     gfx = _base(answer.gfx)
     if gfx is None or ref.gfx is None or gfx == ref.gfx:
         return result
     if gfx in {_gfx_of(version) for version in said.overrides}:
-        return replace(result, figures={**result.figures, "override": f"{ref.gfx} is run as {gfx}"})
-    return replace(result, result="failed", cause=f"wrong gfx: {ref.gfx} was planned and {gfx} is seen")
+        return result._replace(figures={**result.figures, "override": f"{ref.gfx} is run as {gfx}"})
+    return result._replace(result="failed", cause=f"wrong gfx: {ref.gfx} was planned and {gfx} is seen")
 
 
 def _gfx_of(version: str) -> str | None:
@@ -134,8 +134,7 @@ def _of_container(blank: ProbeResult, answer: Answer, stand_in: bool) -> ProbeRe
     cause = answer.cause if answer.result != "passed" else None
     if answer.result != "passed" and cause is None:
         cause = "no cause given: the probe did not say why"
-    result = replace(
-        blank,
+    result = blank._replace(
         result=answer.result,
         cause=cause,
         seconds=blank.seconds if answer.seconds is None else answer.seconds,
@@ -145,8 +144,8 @@ def _of_container(blank: ProbeResult, answer: Answer, stand_in: bool) -> ProbeRe
     if not _on_cpu(answer):
         return result
     if stand_in:
-        return replace(result, ran_on="CPU (stand-in)", result="stand-in" if cause is None else answer.result)
-    return replace(result, result="failed", cause="ran on the CPU: no GPU did the work")
+        return result._replace(ran_on="CPU (stand-in)", result="stand-in" if cause is None else answer.result)
+    return result._replace(result="failed", cause="ran on the CPU: no GPU did the work")
 
 
 def _unseen(ref: GpuRef) -> str:
@@ -159,7 +158,7 @@ def _order(blank: ProbeResult, seen: list[int], gpus: Sequence[GpuRef]) -> list[
     if seen in (wished, sorted(wished)):
         return []
     cause = f"other order: planned as {', '.join(map(str, wished))}, counted as {', '.join(map(str, seen))}"
-    return [replace(blank, result="failed", cause=cause)]
+    return [blank._replace(result="failed", cause=cause)]
 
 
 def _fault(probe: Probe, said: Said, answers: Answers) -> ProbeResult | None:

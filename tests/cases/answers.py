@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from cases.state import State, groups
 
@@ -73,7 +72,7 @@ def host(state: State, read: Host) -> Host:
     """What was read of the capture, and what a case says of the driver by the name of its release alone."""
     if "driver_release" not in state:
         return read
-    return replace(read, driver=Driver(loaded=True, version=None, origin="dkms", release=state["driver_release"]))
+    return read._replace(driver=Driver(loaded=True, version=None, origin="dkms", release=state["driver_release"]))
 
 
 def health(state: State, read: Health) -> Health:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def plan(case: Mapping[str, Any], folder: Path) -> Outcome:
     if "gpu" in state.get("project", {}):
         wishes["gpus"] = state["project"]["gpu"]
     engine = answers.engine(state)
-    return planned(_host(state, folder), replace(engine, kind=kind or engine.kind), name, wishes, folder)
+    return planned(_host(state, folder), engine._replace(kind=kind or engine.kind), name, wishes, folder)
 
 
 def _wishes(words: Sequence[str]) -> tuple[str, dict[str, Any], str | None]:

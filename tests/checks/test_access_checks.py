@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ from rocenv.model.host import Caller
 from rocenv.model.plan import EngineFacts
 
 STALE = health(groups=(Group("render", 992, member=True),))
-LXC = replace(WELL, environment="container", virtualization="lxc")
+LXC = WELL._replace(environment="container", virtualization="lxc")
 NOBODY = host(
     [gpu(0)], environment="container", user_namespace=True,
     devices=[node(KFD, 65534, group=None, accessible=False, refused_by="EACCES"), node(RENDER, 65534, group=None)],
@@ -48,36 +47,36 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("groups.session", {"host": CLOSED, "health": STALE, **UNASKED}, "fail", "log out and in again"),
     ("groups.session", {"host": CLOSED, "health": STALE}, "info", "rootful engine"),
     ("groups.session", {"host": refused(KFD, 992, 0o600), "health": STALE, **UNASKED}, "ok", "those of this session"),
-    ("groups.session", {"host": replace(WELL, caller=Caller(0, 0, (0,)))}, "skip", "root"),
+    ("groups.session", {"host": WELL._replace(caller=Caller(0, 0, (0,)))}, "skip", "root"),
     ("groups.session", {"health": health(user=None)}, "skip", "name is unknown"),
     ("userns.device-gid", {}, "ok", "host's"),
     ("userns.device-gid", {"host": NOBODY}, "fail", "keep-groups"),
-    ("userns.device-gid", {"host": replace(NOBODY, name=None)}, "fail", "nothing that is done inside helps"),
-    ("userns.device-gid", {"host": replace(NOBODY, devices=(node(KFD, 65534, 0o666), node(RENDER, 65534, 0o666)))},
+    ("userns.device-gid", {"host": NOBODY._replace(name=None)}, "fail", "nothing that is done inside helps"),
+    ("userns.device-gid", {"host": NOBODY._replace(devices=(node(KFD, 65534, 0o666), node(RENDER, 65534, 0o666)))},
      "ok", "can be opened"),
-    ("userns.device-gid", {"host": replace(WELL, user_namespace=None)}, "skip", "uid_map"),
+    ("userns.device-gid", {"host": WELL._replace(user_namespace=None)}, "skip", "uid_map"),
     ("lxc.kfd-gid", {}, "skip", "LXC"),
     ("lxc.kfd-gid", {"host": LXC}, "ok", "/dev/kfd gid 109"),
-    ("lxc.kfd-gid", {"host": replace(LXC, devices=(node(KFD, 44), node(RENDER, 109)))}, "warn",
+    ("lxc.kfd-gid", {"host": LXC._replace(devices=(node(KFD, 44), node(RENDER, 109)))}, "warn",
      "`dev0: /dev/kfd,gid=109`"),
-    ("lxc.kfd-gid", {"host": replace(LXC, group_render=991)}, "warn", "`dev1: /dev/dri/renderD128,gid=991`"),
+    ("lxc.kfd-gid", {"host": LXC._replace(group_render=991)}, "warn", "`dev1: /dev/dri/renderD128,gid=991`"),
     ("engine.rootless-gid", {}, "skip", "not rootless"),
     ("engine.rootless-gid", {"engine": ROOTLESS}, "fail", "u:109:1"),
-    ("engine.rootless-gid", {"engine": replace(ROOTLESS, gid_map=((0, 1000, 1), (1, 100, 20)))}, "ok", "109 has a"),
-    ("engine.rootless-gid", {"engine": replace(ROOTLESS, gid_map=()), "health": health(subgid=(SubIds(109, 1),))},
+    ("engine.rootless-gid", {"engine": ROOTLESS._replace(gid_map=((0, 1000, 1), (1, 100, 20)))}, "ok", "109 has a"),
+    ("engine.rootless-gid", {"engine": ROOTLESS._replace(gid_map=()), "health": health(subgid=(SubIds(109, 1),))},
      "ok", "has a number"),
-    ("engine.rootless-gid", {"engine": replace(ROOTLESS, gid_map=()), "health": health(subgid=())}, "fail", "none"),
-    ("engine.rootless-gid", {"engine": replace(ROOTLESS, gid_map=())}, "skip", "could be read"),
+    ("engine.rootless-gid", {"engine": ROOTLESS._replace(gid_map=()), "health": health(subgid=())}, "fail", "none"),
+    ("engine.rootless-gid", {"engine": ROOTLESS._replace(gid_map=())}, "skip", "could be read"),
     ("engine.rootless-gid", {"engine": ROOTLESS, "host": WORLD}, "ok", "without a group"),
     ("engine.rootless-gid", {"engine": CRUN}, "ok", "keep-groups"),
-    ("engine.rootless-gid", {"engine": replace(CRUN, runtime="runc", gid_map=ROOTLESS.gid_map)}, "fail",
+    ("engine.rootless-gid", {"engine": CRUN._replace(runtime="runc", gid_map=ROOTLESS.gid_map)}, "fail",
      "podman system migrate"),
     ("lsm.selinux", {}, "ok", "no SELinux"),
-    ("lsm.selinux", {"host": replace(WELL, selinux="permissive")}, "ok", "permissive"),
-    ("lsm.selinux", {"host": replace(WELL, selinux="enforcing", selinux_devices=True)}, "ok", "is on"),
-    ("lsm.selinux", {"host": replace(WELL, selinux="enforcing", selinux_devices=False)}, "warn",
+    ("lsm.selinux", {"host": WELL._replace(selinux="permissive")}, "ok", "permissive"),
+    ("lsm.selinux", {"host": WELL._replace(selinux="enforcing", selinux_devices=True)}, "ok", "is on"),
+    ("lsm.selinux", {"host": WELL._replace(selinux="enforcing", selinux_devices=False)}, "warn",
      "setsebool -P container_use_devices on"),
-    ("lsm.selinux", {"host": replace(WELL, selinux="enforcing"), "asked": asked(strict=True)}, "fail", "denies"),
+    ("lsm.selinux", {"host": WELL._replace(selinux="enforcing"), "asked": asked(strict=True)}, "fail", "denies"),
     ("kfd.open", {}, "ok", "opened"),
     ("kfd.open", {"host": CLOSED, **opened(KFD, "EACCES")}, "skip", "kfd.access"),
     ("kfd.open", opened(KFD, "EACCES"), "fail", "security module"),
@@ -104,13 +103,13 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("kfd.access", {"host": refused(KFD, 993, group=None), **UNASKED}, "fail", "groupadd -g 993 gpu993"),
     ("kfd.access", {"host": refused(KFD, 0, 0o600, None), **UNASKED}, "fail", "70-amdgpu.rules"),
     ("kfd.access", {"host": CLOSED}, "info", "containers of a rootful engine"),
-    ("kfd.access", {"host": CLOSED, "engine": replace(DOCKER, rootless=True)}, "fail", "usermod"),
-    ("kfd.access", {"host": CLOSED, "engine": replace(DOCKER, remote=True)}, "fail", "usermod"),
-    ("kfd.access", {"host": CLOSED, "engine": replace(DOCKER, desktop=True)}, "fail", "usermod"),
-    ("kfd.access", {"host": CLOSED, "engine": replace(DOCKER, assumed=True)}, "fail", "usermod"),
+    ("kfd.access", {"host": CLOSED, "engine": DOCKER._replace(rootless=True)}, "fail", "usermod"),
+    ("kfd.access", {"host": CLOSED, "engine": DOCKER._replace(remote=True)}, "fail", "usermod"),
+    ("kfd.access", {"host": CLOSED, "engine": DOCKER._replace(desktop=True)}, "fail", "usermod"),
+    ("kfd.access", {"host": CLOSED, "engine": DOCKER._replace(assumed=True)}, "fail", "usermod"),
     ("kfd.access", {"host": refused(KFD, 0, 0o600, None)}, "fail", "70-amdgpu.rules"),
-    ("kfd.access", {"host": replace(CLOSED, environment="container"), **UNASKED}, "fail", "`--group-add=992`"),
-    ("kfd.access", {"host": replace(CLOSED, environment="container", virtualization="lxc", group_render=991),
+    ("kfd.access", {"host": CLOSED._replace(environment="container"), **UNASKED}, "fail", "`--group-add=992`"),
+    ("kfd.access", {"host": CLOSED._replace(environment="container", virtualization="lxc", group_render=991),
                     **UNASKED}, "fail", "/dev/dri/renderD128,gid=991"),
     ("render.access", {}, "ok", "renderD128"),
     ("render.access", {"host": refused(RENDER, 992), **UNASKED}, "fail", "usermod -aG render u"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ GIB = 1 << 30
 IDS = (SubIds(1, 9),)
 CRUN = EngineFacts("podman", rootless=True, runtime="crun", server_version="5.4")
 DOWN: dict[str, Any] = {"engine": None}
-REMOTE = replace(DOCKER, remote=True, endpoint="ssh://u@gpu-box", kernel="6.1.0")
+REMOTE = DOCKER._replace(remote=True, endpoint="ssh://u@gpu-box", kernel="6.1.0")
 
 
 def cdi(path: str, major: int | None = None, minor: int | None = None, file: str = "/etc/cdi/amd.json") -> CdiSpec:
@@ -42,24 +41,24 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("engine.socket", {**DOWN, "engine_health": engine(said="it is not well", hint="mend it")}, "fail", "mend it"),
     ("engine.socket", {**DOWN, "engine_health": None}, "skip", "no engine"),
     ("engine.desktop", {}, "ok", "Ubuntu"),
-    ("engine.desktop", {"engine": replace(DOCKER, desktop=True, operating_system="Docker Desktop")}, "fail",
+    ("engine.desktop", {"engine": DOCKER._replace(desktop=True, operating_system="Docker Desktop")}, "fail",
      "docker context use default"),
     ("engine.desktop", {"engine_health": engine(context="desktop-linux")}, "fail", "virtual machine"),
     ("engine.remote", {}, "ok", "unix:///var/run/docker.sock"),
     ("engine.remote", {"engine": REMOTE, "engine_health": engine(name="gpu-box")}, "warn", "rocenv doctor` on gpu-box"),
     ("engine.same-kernel", {}, "ok", "both"),
-    ("engine.same-kernel", {"engine": replace(DOCKER, kernel="6.10.14-linuxkit")}, "fail", "linuxkit"),
+    ("engine.same-kernel", {"engine": DOCKER._replace(kernel="6.10.14-linuxkit")}, "fail", "linuxkit"),
     ("engine.same-kernel", {"engine": REMOTE}, "skip", "another machine"),
     ("engine.same-kernel", {"health": health(system="Darwin")}, "fail", "work on a Linux host"),
-    ("engine.same-kernel", {"engine": replace(DOCKER, kernel=None)}, "skip", "unknown"),
+    ("engine.same-kernel", {"engine": DOCKER._replace(kernel=None)}, "skip", "unknown"),
     ("engine.snap", {}, "ok", "/usr/bin/docker"),
     ("engine.snap", {"engine_health": engine(program="/snap/bin/docker")}, "warn", "sudo snap remove docker"),
-    ("engine.snap", {"engine": replace(DOCKER, data_root="/var/snap/docker/common/x")}, "warn", "/var/snap"),
+    ("engine.snap", {"engine": DOCKER._replace(data_root="/var/snap/docker/common/x")}, "warn", "/var/snap"),
     ("engine.podman-shim", {}, "ok", "is docker"),
     ("engine.podman-shim", {"engine_health": engine(podman_shim=True)}, "info", "is podman"),
     ("engine.oci-runtime", {}, "ok", "runc serves"),
     ("engine.oci-runtime", {"engine": CRUN}, "ok", "crun"),
-    ("engine.oci-runtime", {"engine": replace(CRUN, runtime="runc")}, "warn", "apt-get install crun"),
+    ("engine.oci-runtime", {"engine": CRUN._replace(runtime="runc")}, "warn", "apt-get install crun"),
     ("engine.subids", {}, "skip", "not rootless"),
     ("engine.subids", {"engine": CRUN, "health": health(subuid=IDS, subgid=IDS)}, "ok", "9 ids"),
     ("engine.subids", {"engine": CRUN, "health": health(subuid=(), subgid=IDS)}, "fail", "--add-subuids"),
@@ -87,7 +86,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("container.devnum", {"engine_health": engine(containers=made(CdiNode("/dev/dri/renderD199")))}, "warn",
      "docker rm -f a`, then `rocenv up`"),
     ("engine.amd-runtime", {}, "info", "no runtime amd"),
-    ("engine.amd-runtime", {"engine": replace(DOCKER, runtimes=("amd", "runc")), "engine_health": engine(
+    ("engine.amd-runtime", {"engine": DOCKER._replace(runtimes=("amd", "runc")), "engine_health": engine(
         cdi_devices=("amd.com/gpu=0", "nvidia.com/gpu=0"))}, "info", "runtime amd, CDI devices: amd.com/gpu=0"),
     ("engine.disk", {}, "skip", "not on this host"),
     ("engine.disk", room(free_bytes=500 * GIB), "ok", "500 GiB free"),

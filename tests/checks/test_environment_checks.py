@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 RENOIR = host([gpu(0, "gfx90c", kind="apu")])
 MIXED = host([gpu(0, "gfx1100"), gpu(1, "gfx1032")])
 TORCH = {"torch": "2.9.0+rocm7.0"}
-CONTAINER_OF_TWO = replace(CONTAINER, numa_nodes=2)
+CONTAINER_OF_TWO = CONTAINER._replace(numa_nodes=2)
 
 
 def env(**variables: str) -> dict[str, Any]:
@@ -51,8 +50,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("env.ld-library-path", {**env(LD_LIBRARY_PATH="/opt/rocm-6.2.0/lib"), "packages": TORCH}, "fail",
      "ROCm 6.2.0 over the ROCm 7.0"),
     ("env.ld-library-path", {**env(LD_LIBRARY_PATH="/opt/rocm-7.0.1/lib"), "packages": TORCH}, "warn", "come first"),
-    ("env.ld-library-path", {**env(LD_LIBRARY_PATH="/opt/rocm/lib"), "packages": TORCH, "host": replace(
-        WELL, rocm_default=RocmDefault("/opt/rocm", "/opt/rocm-6.4", "6.4"))}, "fail", "ROCm 6.4 over"),
+    ("env.ld-library-path", {**env(LD_LIBRARY_PATH="/opt/rocm/lib"), "packages": TORCH, "host": WELL._replace(
+        rocm_default=RocmDefault("/opt/rocm", "/opt/rocm-6.4", "6.4"))}, "fail", "ROCm 6.4 over"),
     ("env.ld-library-path", {**env(LD_LIBRARY_PATH="/opt/rocm-6.2.0/lib"), "image": image(torch="2.9.0+rocm7.0")},
      "fail", "ROCm 6.2.0 over"),
     ("env.path-space", {}, "ok", "none does"),

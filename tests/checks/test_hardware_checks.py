@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,10 +29,10 @@ def amd(reason: str, driver: str | None = None) -> DisplayDevice:
 
 
 BARE = host(driver=NO_DRIVER, kfd_sysfs=False, devices=[])
-UNLOADED = replace(BARE, unusable=(amd("no-driver"),))
-VFIO = replace(BARE, unusable=(amd("vfio-pci", "vfio-pci"),))
+UNLOADED = BARE._replace(unusable=(amd("no-driver"),))
+VFIO = BARE._replace(unusable=(amd("vfio-pci", "vfio-pci"),))
 LOADED = host(driver=IN_TREE, devices=[node("/dev/kfd")])
-REFUSED = replace(LOADED, unusable=(amd("refused-by-kfd", "amdgpu"),))
+REFUSED = LOADED._replace(unusable=(amd("refused-by-kfd", "amdgpu"),))
 NO_KFD = host(driver=IN_TREE, kfd_sysfs=False, devices=[], unusable=(amd("no-kfd", "amdgpu"),))
 STRIX = gpu(0, "gfx1151", kind="apu", pci_id="1002:1586", vram_bytes=512 << 20, gtt_bytes=16 << 30)
 APU = host([STRIX], driver=IN_TREE)
@@ -45,12 +44,12 @@ DKMS = (DkmsTree("6.16.13", {"6.8.0-60-generic": "installed"}), DkmsTree("6.10.5
 CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("pci.gpu", {}, "ok", "AMD GPU gfx942"),
     ("pci.gpu", {"host": BARE}, "fail", "no AMD GPU in this machine"),
-    ("pci.gpu", {"host": replace(BARE, environment="vm", virtualization="vmware")}, "fail", "VM (vmware)"),
+    ("pci.gpu", {"host": BARE._replace(environment="vm", virtualization="vmware")}, "fail", "VM (vmware)"),
     ("pci.gpu", {"host": WSL}, "skip", "WSL2"),
     ("driver.bound", {}, "ok", "bound to amdgpu"),
     ("driver.bound", {"host": VFIO}, "warn", "driverctl unset-override 0000:03:00.0"),
-    ("driver.bound", {"host": replace(LOADED, unusable=(amd("no-driver"),))}, "fail", "has not taken this GPU"),
-    ("driver.bound", {"host": replace(LOADED, unusable=(amd("other-driver", "radeon"),))}, "warn", "radeon"),
+    ("driver.bound", {"host": LOADED._replace(unusable=(amd("no-driver"),))}, "fail", "has not taken this GPU"),
+    ("driver.bound", {"host": LOADED._replace(unusable=(amd("other-driver", "radeon"),))}, "warn", "radeon"),
     ("driver.bound", {"host": UNLOADED}, "skip", "driver.loaded"),
     ("driver.bound", {"host": WSL}, "skip", "WSL2"),
     ("driver.secureboot", {}, "ok", "loaded"),
@@ -62,12 +61,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("driver.dkms-kernel", {}, "skip", "not in DKMS"),
     ("driver.dkms-kernel", {"health": health(dkms=DKMS)}, "ok", "left over: 6.10.5"),
     ("driver.dkms-kernel", {"host": UNLOADED, "health": health(dkms=DKMS[1:])}, "fail", "make.log"),
-    ("driver.dkms-kernel", {"host": replace(WELL, driver=IN_TREE), "health": health(dkms=DKMS[1:])}, "warn",
+    ("driver.dkms-kernel", {"host": WELL._replace(driver=IN_TREE), "health": health(dkms=DKMS[1:])}, "warn",
      "dkms autoinstall -k 6.8.0-60-generic"),
     ("driver.dkms-kernel", {"host": UNLOADED, "health": health(dkms=(DkmsTree("6", {"6.8.0-60-generic": "built"}),))},
      "warn", "built"),
     ("driver.dkms-kernel", {"host": CONTAINER, "health": health(dkms=DKMS)}, "skip", "container"),
-    ("driver.dkms-kernel", {"host": replace(WELL, kernel=None), "health": health(dkms=DKMS)}, "skip", "unknown"),
+    ("driver.dkms-kernel", {"host": WELL._replace(kernel=None), "health": health(dkms=DKMS)}, "skip", "unknown"),
     ("driver.nomodeset", {}, "ok", "does not say so"),
     ("driver.nomodeset", {"health": health(cmdline="ro nomodeset")}, "ok", "all the same"),
     ("driver.nomodeset", {"host": UNLOADED, "health": health(cmdline="ro nomodeset")}, "fail", "update-grub"),
@@ -87,13 +86,13 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("driver.loaded", {"host": UNLOADED}, "fail", "sudo modprobe amdgpu"),
     ("driver.loaded", {"host": VFIO}, "skip", "virtual machine"),
     ("driver.loaded", {"host": WSL}, "skip", "Windows"),
-    ("driver.loaded", {"host": replace(CONTAINER, driver=NO_DRIVER)}, "ok", "devices are there"),
-    ("driver.loaded", {"host": replace(UNLOADED, environment="container")}, "fail", "on the host, not in here"),
+    ("driver.loaded", {"host": CONTAINER._replace(driver=NO_DRIVER)}, "ok", "devices are there"),
+    ("driver.loaded", {"host": UNLOADED._replace(environment="container")}, "fail", "on the host, not in here"),
     ("driver.stale-module", {"health": health(module_loaded="A", module_installed="A")}, "ok", "A both"),
     ("driver.stale-module", {"health": health(module_loaded="A", module_installed="B")}, "warn", "reboot"),
     ("driver.stale-module", {}, "skip", "not to be had"),
     ("driver.version", {}, "info", "30.30.4"),
-    ("driver.version", {"host": replace(WELL, driver=IN_TREE)}, "info", "in-tree driver of kernel 6.8.0-60-generic"),
+    ("driver.version", {"host": WELL._replace(driver=IN_TREE)}, "info", "in-tree driver of kernel 6.8.0-60-generic"),
     ("driver.version", {"host": VFIO}, "skip", "no driver"),
     ("gpu.reset", {}, "ok", "no reset"),
     ("gpu.reset", {"health": health(kernel_log=("amdgpu: GPU reset begin!",))}, "warn", "stale"),
@@ -102,30 +101,31 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("pci.atomics", {"host": REFUSED, "health": health(kernel_log=("kfd: skipped device, PCI rejects atomics",))},
      "fail", "a slot that hangs on the CPU"),
     ("pci.atomics", {"health": health(kernel_log=("kfd: skipped device, PCI rejects atomics",))}, "warn", "passes it"),
-    ("pci.atomics", {"host": replace(REFUSED, environment="vm"), "health": health(kernel_log=(
+    ("pci.atomics", {"host": REFUSED._replace(environment="vm"), "health": health(kernel_log=(
         "PCI rejects atomics",))}, "fail", "hypervisor"),
     ("pci.atomics", {"health": health(kernel_log=None)}, "skip", "not read"),
     ("gpu.kfd-supported", {}, "ok", "none"),
     ("gpu.kfd-supported", {"host": REFUSED, "health": health(kernel_log=("PITCAIRN not supported in kfd",))}, "fail",
      "PITCAIRN"),
-    ("gpu.kfd-supported", {"host": replace(WELL, unusable=(amd("refused-by-kfd"),))}, "info", "others are served"),
+    ("gpu.kfd-supported", {"host": WELL._replace(unusable=(amd("refused-by-kfd"),))}, "info", "others are served"),
     ("kfd.present", {}, "ok", "is there"),
     ("kfd.present", {"host": UNLOADED}, "fail", "sudo modprobe amdgpu"),
     ("kfd.present", {"host": VFIO}, "fail", "reserved for a virtual machine"),
     ("kfd.present", {"host": NO_KFD}, "fail", "CONFIG_HSA_AMD"),
-    ("kfd.present", {"host": replace(WELL, devices=())}, "fail", "udevadm trigger"),
-    ("kfd.present", {"host": replace(CONTAINER, devices=())}, "fail", "--device=/dev/kfd"),
+    ("kfd.present", {"host": WELL._replace(devices=())}, "fail", "udevadm trigger"),
+    ("kfd.present", {"host": CONTAINER._replace(devices=())}, "fail", "--device=/dev/kfd"),
     ("kfd.present", {"host": WSL}, "skip", "/dev/dxg"),
     ("kfd.topology", {"host": TWO}, "ok", "2 × gfx942"),
-    ("kfd.topology", {"host": replace(LOADED, unusable=(amd("other-driver", "radeon"),))}, "fail", "took none"),
-    ("kfd.topology", {"host": replace(LOADED, unusable=(amd("masked"),), masked_nodes=(1, 2))}, "fail", "given none"),
-    ("kfd.topology", {"host": replace(WELL, broken_nodes=(3,))}, "warn", "make no sense"),
+    ("kfd.topology", {"host": LOADED._replace(unusable=(amd("other-driver", "radeon"),))}, "fail", "took none"),
+    ("kfd.topology", {"host": LOADED._replace(unusable=(amd("masked"),), masked_nodes=(1, 2))}, "fail", "given none"),
+    ("kfd.topology", {"host": WELL._replace(broken_nodes=(3,))}, "warn", "make no sense"),
     ("kfd.topology", {"host": WSL}, "skip", "WSL2"),
     ("gpu.partition", {"host": host(CPX)}, "ok", "8 GPU nodes on 1 GPUs (1 in CPX/NPS4), 8 render nodes"),
     ("gpu.partition", {"asked": asked(partition="cpx")}, "fail", "CPX is expected"),
     ("gpu.partition", {"host": host([gpu(0, partition=Partition("DPX", "NPS1", 0, 1))])}, "fail", "shows 1 of 2"),
-    ("gpu.partition", {"host": replace(host([gpu(n, bdf=f"0000:{n // 8:02x}:00.0", partition=Partition(
-        "CPX", "NPS1", n % 8, 7 if n > 55 else 8)) for n in range(63)]), other_displays=(amd("none"),))}, "warn",
+    ("gpu.partition", {"host": host([gpu(n, bdf=f"0000:{n // 8:02x}:00.0", partition=Partition(
+        "CPX", "NPS1", n % 8, 7 if n > 55 else 8)) for n in range(63)])._replace(
+            other_displays=(amd("none"),))}, "warn",
      "DRM has 64"),
     ("gpu.partition", {"host": LOADED}, "skip", "because"),
     ("gpu.igpu-mix", {}, "ok", "one kind"),
@@ -163,15 +163,15 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
      "mlx5_0/1"),
     ("host.memlock", {"asked": asked(loosen=("rdma",))}, "skip", "not read"),
     ("host.hazard", {}, "ok", "none of the"),
-    ("host.hazard", {"host": replace(APU, kernel="6.18.9"), "health": health(firmware="20251125-1")}, "warn",
+    ("host.hazard", {"host": APU._replace(kernel="6.18.9"), "health": health(firmware="20251125-1")}, "warn",
      "linux-firmware 20251125-1"),
-    ("host.hazard", {"host": replace(APU, kernel="6.14.0-29-generic")}, "warn", "6.18.4"),
-    ("host.hazard", {"host": replace(APU, kernel="6.17.0-1028-oem")}, "ok", "none of the"),
-    ("host.hazard", {"host": replace(APU, kernel="6.17.0-1028-oem", driver=Driver(
+    ("host.hazard", {"host": APU._replace(kernel="6.14.0-29-generic")}, "warn", "6.18.4"),
+    ("host.hazard", {"host": APU._replace(kernel="6.17.0-1028-oem")}, "ok", "none of the"),
+    ("host.hazard", {"host": APU._replace(kernel="6.17.0-1028-oem", driver=Driver(
         loaded=True, version="6.16.6", origin="dkms"))}, "warn", "amdgpu-dkms"),
     ("host.hazard", {"host": host([gpu(0, None)])}, "skip", "no GPU"),
     ("wsl.detect", {"host": WSL}, "warn", "/dev/dxg"),
-    ("wsl.detect", {"host": replace(WSL, devices=())}, "fail", "wsl --update"),
+    ("wsl.detect", {"host": WSL._replace(devices=())}, "fail", "wsl --update"),
     ("wsl.detect", {}, "skip", "not WSL2"),
     ("wsl.gpu-supported", {"host": WSL, "health": health(windows_gpu="1002:67df")}, "fail", "unsupported on WSL"),
     ("wsl.gpu-supported", {"host": WSL, "health": health(windows_gpu="10de:2684")}, "fail", "not AMD's"),

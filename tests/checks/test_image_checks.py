@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,9 +28,9 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("image.resolve", {"image": image(state="unreachable", said="no route")}, "fail", "docker load"),
     ("image.resolve", {"image": image(state="unknown")}, "skip", "not asked"),
     ("image.arch", {}, "ok", "x86_64"),
-    ("image.arch", {"host": replace(WELL, machine="aarch64"), "image": None}, "fail", "for amd64"),
-    ("image.arch", {"host": replace(WELL, machine="aarch64"), "image": image(machines=("arm64",))}, "ok", "arm64"),
-    ("image.arch", {"host": replace(WELL, machine=None)}, "skip", "unknown"),
+    ("image.arch", {"host": WELL._replace(machine="aarch64"), "image": None}, "fail", "for amd64"),
+    ("image.arch", {"host": WELL._replace(machine="aarch64"), "image": image(machines=("arm64",))}, "ok", "arm64"),
+    ("image.arch", {"host": WELL._replace(machine=None)}, "skip", "unknown"),
     ("gpu.gfx-supported", {}, "ok", "gfx942"),
     ("gpu.gfx-supported", {"image": image(gfx=("gfx9-4-generic",))}, "ok", "gfx9-4-generic"),
     ("gpu.gfx-supported", {"image": image(gfx=("gfx1100",))}, "fail", "every kernel fails"),
@@ -41,9 +40,9 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("gpu.gfx-supported", {"image": image(gfx=None)}, "skip", "nobody tells"),
     ("gpu.gfx-supported", {"host": host([gpu(0, None)])}, "skip", "no gfx target"),
     ("driver.userspace", {}, "ok", "listed with ROCm"),
-    ("driver.userspace", {"host": replace(WELL, driver=OLD)}, "warn", "further apart than AMD tests"),
-    ("driver.userspace", {"host": replace(WELL, driver=IN_TREE)}, "info", "no table of AMD's"),
-    ("driver.userspace", {"host": replace(WELL, driver=Driver(loaded=True, version="6.19.14", origin="dkms",
+    ("driver.userspace", {"host": WELL._replace(driver=OLD)}, "warn", "further apart than AMD tests"),
+    ("driver.userspace", {"host": WELL._replace(driver=IN_TREE)}, "info", "no table of AMD's"),
+    ("driver.userspace", {"host": WELL._replace(driver=Driver(loaded=True, version="6.19.14", origin="dkms",
                                                               release="31.40.0")), "image": image(rocm="6.4")},
      "info", "says nothing of ROCm 6.4"),
     ("driver.userspace", {"log": "HSA Error:  Incompatible kernel and userspace, Vega 20 disabled."}, "fail",
@@ -75,9 +74,9 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("image.group-gid", {"image": image(groups={"video": 44}, user="root")}, "info", "no group render"),
     ("image.group-gid", {"image": image(groups={}, user="1000"), "host": CONTAINER}, "ok", "by number"),
     ("image.group-gid", {"image": image(groups={}, user="1000")}, "warn", "neither render nor video"),
-    ("image.group-gid", {"image": image(groups={}, user="1000"), "host": replace(
-        CONTAINER, caller=Caller(1000, 1000, ()))}, "warn", "neither render nor video"),
-    ("image.group-gid", {"image": image(groups={}), "host": replace(WELL, devices=())}, "skip", "no nodes"),
+    ("image.group-gid", {"image": image(groups={}, user="1000"), "host": CONTAINER._replace(
+        caller=Caller(1000, 1000, ()))}, "warn", "neither render nor video"),
+    ("image.group-gid", {"image": image(groups={}), "host": WELL._replace(devices=())}, "skip", "no nodes"),
     ("image.numactl", {}, "skip", "not asked for"),
     ("image.numactl", {"asked": asked(loosen=("numa",)), "image": image(programs=("python3",))}, "warn", "numactl"),
     ("image.numactl", {"asked": asked(profile="hpc"), "image": image(programs=("numactl",))}, "ok", "is there"),
@@ -107,7 +106,7 @@ def test_an_image_that_does_not_exist_is_not_judged() -> None:
 
 def test_a_driver_outside_of_its_window_is_told_an_image_that_it_is_listed_for() -> None:
     tag = "rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.9.1"
-    finding = found("driver.userspace", facts(host=replace(WELL, driver=OLD), image=image(reference=tag)))
+    finding = found("driver.userspace", facts(host=WELL._replace(driver=OLD), image=image(reference=tag)))
     assert "`--image rocm/pytorch:rocm6." in (finding.fix or "")
 
 

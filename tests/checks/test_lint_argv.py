@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from checks.linted import ONE, ids, lint, told
 from hypothesis import given
@@ -175,9 +173,9 @@ def test_a_rootless_engine_counts_for_itself() -> None:
     [finding] = lint("argv", line, where=ONE, engine=crun)
     assert (finding.check, finding.verdict) == ("argv.rootless-groups", "fail")
     assert finding.fix == "write `--group-add=keep-groups` in place of `--group-add=992`"
-    [finding] = lint("argv", line, where=ONE, engine=replace(crun, runtime="runc"))
+    [finding] = lint("argv", line, where=ONE, engine=crun._replace(runtime="runc"))
     assert "rocenv plan --engine podman --rootless" in str(finding.fix)
-    assert lint("argv", line, where=ONE, engine=replace(crun, rootless=False)) == []
+    assert lint("argv", line, where=ONE, engine=crun._replace(rootless=False)) == []
 
 
 def test_no_value_of_a_secret_is_told() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from checks.linted import HOST, ONE, ids, lint, told
 
@@ -264,19 +262,19 @@ def test_a_host_tells_which_nodes_are_missing(devices: str, found: list[str], fi
 
 
 def test_a_missing_kfd_is_the_drivers() -> None:
-    where = replace(ONE, devices=tuple(one for one in ONE.devices if one.path != "/dev/kfd"))
+    where = ONE._replace(devices=tuple(one for one in ONE.devices if one.path != "/dev/kfd"))
     assert "modprobe amdgpu" in str(lint("compose", service(), where=where)[0].fix)
 
 
 def test_on_wsl_the_device_is_dxg() -> None:
-    where = replace(ONE, environment="wsl2", gpus=(), devices=())
+    where = ONE._replace(environment="wsl2", gpus=(), devices=())
     findings = lint("compose", service(), where=where)
     assert told(findings) == ["compose.device-exists fail 4"] * 2
     assert "write `/dev/dxg` in place of `/dev/kfd`" in str(findings[0].fix)
 
 
 def test_a_host_without_gpus_says_nothing_of_a_file_for_another() -> None:
-    assert lint("compose", service(), where=replace(ONE, gpus=(), devices=())) == []
+    assert lint("compose", service(), where=ONE._replace(gpus=(), devices=())) == []
 
 
 def test_numbers_of_another_host_are_seen() -> None:
@@ -292,7 +290,7 @@ def test_several_gpus_want_shared_memory() -> None:
 
 
 def test_an_integrated_gpu_in_the_folder_is_told_of() -> None:
-    mixed = replace(HOST, gpus=(HOST.gpus[0], replace(HOST.gpus[1], kind="apu", gfx="gfx1036")))
+    mixed = HOST._replace(gpus=(HOST.gpus[0], HOST.gpus[1]._replace(kind="apu", gfx="gfx1036")))
     findings = lint("compose", service("group_add: ['992']", "shm_size: 8g"), where=mixed)
     assert told(findings) == ["compose.device-subset info 4"]
     assert "gfx1036" in findings[0].evidence
@@ -302,7 +300,7 @@ def test_an_integrated_gpu_in_the_folder_is_told_of() -> None:
 def test_an_override_is_held_against_the_host() -> None:
     text = service("group_add: ['992']", "environment: {HSA_OVERRIDE_GFX_VERSION: 9.4.2}")
     assert told(lint("compose", text, where=ONE)) == ["env.override-noop info 6"]
-    mixed = replace(HOST, gpus=(HOST.gpus[0], replace(HOST.gpus[1], gfx="gfx1100")))
+    mixed = HOST._replace(gpus=(HOST.gpus[0], HOST.gpus[1]._replace(gfx="gfx1100")))
     found = lint("compose", text.replace("image:", "shm_size: 8g\n    image:"), where=mixed)
     assert told(found) == ["env.override-noop warn 7"]
 
@@ -311,8 +309,8 @@ def test_an_engine_that_knows_gpus_is_believed() -> None:
     text = service("gpus: all").replace("    devices: [/dev/kfd, /dev/dri]\n", "")
     new = EngineFacts("docker", server_version="28.3.0", runtimes=("amd", "runc"))
     assert told(lint("compose", text, engine=new)) == ["compose.gpus-flag info 4"]
-    assert told(lint("compose", text, engine=replace(new, runtimes=("runc",)))) == ["compose.gpus-flag fail 4"]
-    assert told(lint("compose", text, engine=replace(new, server_version="29.3.1", runtimes=()))) == [
+    assert told(lint("compose", text, engine=new._replace(runtimes=("runc",)))) == ["compose.gpus-flag fail 4"]
+    assert told(lint("compose", text, engine=new._replace(server_version="29.3.1", runtimes=()))) == [
         "compose.gpus-flag info 4"
     ]
     assert told(lint("compose", text, engine=EngineFacts("podman", server_version="5.4.0"))) == [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import yaml
 from checks.linted import HOST, lint
@@ -111,9 +109,9 @@ def test_what_is_right_or_unknown_is_left_alone(text: str) -> None:
 
 def test_a_name_means_the_owner_of_the_nodes() -> None:
     text = "services: {a: {group_add: [video, render]}}"
-    elsewhere = replace(HOST, devices=tuple(replace(one, gid=993, group=None) for one in HOST.devices))
+    elsewhere = HOST._replace(devices=tuple(one._replace(gid=993, group=None) for one in HOST.devices))
     assert mended(text, "c", elsewhere).text == 'services: {a: {group_add: ["985", "993"]}}'
-    of_video = replace(HOST, devices=tuple(replace(one, gid=39, group="video") for one in HOST.devices))
+    of_video = HOST._replace(devices=tuple(one._replace(gid=39, group="video") for one in HOST.devices))
     assert mended(text, "c", of_video).text == 'services: {a: {group_add: ["39"]}}'
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +152,7 @@ def test_a_capture_says_nothing_about_the_kernel_here() -> None:
 
 
 def test_an_engine_that_was_not_asked_is_not_judged() -> None:
-    assert other_kernel(replace(docker(KernelVersion="1.0"), assumed=True), HERE) is None
+    assert other_kernel(docker(KernelVersion="1.0")._replace(assumed=True), HERE) is None
 
 
 class TestWhereDockerGoes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import re
@@ -25,7 +24,7 @@ Build = Callable[..., Path]
 def answer(path: str | None) -> dict[str, object]:
     """All that is read of a host, but its name, which is its file's."""
     host = read_host(path, chips=True)
-    return {**host_json(dataclasses.replace(host, name=None), read_links(path)), "chips": dict(host.chips)}
+    return {**host_json(host._replace(name=None), read_links(path)), "chips": dict(host.chips)}
 
 
 def contents(file: Path) -> dict[str, bytes]:
@@ -144,8 +143,8 @@ def test_anonymous_replaces_hives(built: Build, tmp_path: Path) -> None:
 
 
 def without_ids(host: Host) -> Host:
-    gpus = tuple(dataclasses.replace(gpu, unique_id=None, hive_id=None) for gpu in host.gpus)
-    return dataclasses.replace(host, name=None, gpus=gpus, allocation=None)
+    gpus = tuple(gpu._replace(unique_id=None, hive_id=None) for gpu in host.gpus)
+    return host._replace(name=None, gpus=gpus, allocation=None)
 
 
 def test_a_failing_write_leaves_nothing(built: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

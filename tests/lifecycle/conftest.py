@@ -8,7 +8,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -45,7 +45,7 @@ class Life:
             security=("no-new-privileges",), cap_add=(), ipc="private", shm_size=None, ports=(), user="1234:1234",
             workdir="/", labels=labels, smoke_level="access",
         )  # fmt: skip
-        return replace(base, **changed)
+        return base._replace(**changed)
 
     def cached(self, kinds: str = "ab", **changed: Any) -> Plan:
         """A plan with cache volumes of this project's own, one a letter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -82,6 +82,6 @@ def test_a_mount_of_nothing_leaves_the_old_container(tmp_path: Path) -> None:
 def test_only_bind_mounts_of_this_machine_are_looked_for(tmp_path: Path) -> None:
     gone = Mount("bind", str(tmp_path / "gone"), "/data")
     sources_must_be(plan(Mount("bind", os.devnull, "/null"), Mount("volume", "gone", "/data")))
-    sources_must_be(replace(plan(gone), engine=EngineFacts("docker", remote=True)))
+    sources_must_be(plan(gone)._replace(engine=EngineFacts("docker", remote=True)))
     with pytest.raises(UsageError):
         sources_must_be(plan(gone))

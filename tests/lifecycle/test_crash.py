@@ -55,7 +55,7 @@ class Killer:
 
     def _fields(self) -> dict[str, object]:
         plan = self.life.cached("a")
-        fields = {name: getattr(plan, name) for name in plan.__slots__}
+        fields = {name: getattr(plan, name) for name in plan._fields}
         fields["image"] = plan.image.reference
         fields["mounts"] = [[mount.kind, mount.source, mount.target, mount.read_only] for mount in plan.mounts]
         return {**fields, "engine": None}

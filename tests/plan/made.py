@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rocenv.model.host import Allocation, Caller, DeviceNode, Driver, Gpu, Host, OsRelease, Partition
@@ -52,13 +51,13 @@ def gpu(index: int, gfx: str | None = "gfx942", **facts: Any) -> Gpu:
         can_open_kfd=True,
         can_open_render=True,
     )
-    return replace(made, **facts)
+    return made._replace(**facts)
 
 
 def node(path: str, gid: int = 109, mode: int = 0o660, **facts: Any) -> DeviceNode:
     """A device node of root's that the caller can open, unless told otherwise."""
     minor = int(path.rpartition("renderD")[2]) if "renderD" in path else 0
-    return replace(DeviceNode(path, 226, minor, mode, 0, gid, "render", accessible=True), **facts)
+    return DeviceNode(path, 226, minor, mode, 0, gid, "render", accessible=True)._replace(**facts)
 
 
 def host(
@@ -98,7 +97,7 @@ def host(
         virtualization=None,
         allocation=Allocation(None, None, tuple((visible or {}).items())) if visible else None,
     )
-    return replace(made, **facts)
+    return made._replace(**facts)
 
 
 def profile(**wishes: Any) -> Profile:
@@ -121,7 +120,7 @@ def profile(**wishes: Any) -> Profile:
         strict=False,
         origins={"image.reference": "--image"},
     )
-    return replace(made, **wishes)
+    return made._replace(**wishes)
 
 
 def plan(where: Host, *, engine: EngineFacts = DOCKER, request: Request = REQUEST, **wishes: Any) -> Plan:

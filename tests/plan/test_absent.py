@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from plan.made import gpu, host, node, plan, why
 
@@ -54,8 +52,7 @@ def test_kfd_s_missing_or_refusing_node() -> None:
     assert "usermod" not in str(caught.value.hint)
 
 
-WSL = replace(
-    host(driver=NOT_LOADED, kfd_sysfs=False, devices=[node("/dev/dxg", 0, 0o666)], environment="wsl2"),
+WSL = host(driver=NOT_LOADED, kfd_sysfs=False, devices=[node("/dev/dxg", 0, 0o666)], environment="wsl2")._replace(
     rocm_default=RocmDefault("/opt/rocm", "/opt/rocm-7.2.1", "7.2.1"),
 )
 
@@ -72,13 +69,13 @@ def test_wsl2_gives_dxg_and_its_libraries_and_no_kfd() -> None:
 
 def test_wsl2_mounts_the_libraries_by_the_names_that_they_have() -> None:
     dxcore, bridge = "/usr/lib/wsl/lib/libdxcore.so", "/opt/rocm/lib/librocdxg.so.1"
-    made = plan(replace(WSL, wsl_libraries=(dxcore, bridge)))
+    made = plan(WSL._replace(wsl_libraries=(dxcore, bridge)))
     sources = {mount.source: mount.target for mount in made.mounts if mount.read_only}
     assert sources == {dxcore: "/usr/lib/libdxcore.so", bridge: "/usr/lib/librocdxg.so.1"}
 
 
 def test_wsl2_with_an_older_rocm_is_told_of() -> None:
-    made = plan(replace(WSL, wsl_libraries=("/usr/lib/wsl/lib/libdxcore.so", "/opt/rocm/lib/libhsa-runtime64.so.1")))
+    made = plan(WSL._replace(wsl_libraries=("/usr/lib/wsl/lib/libdxcore.so", "/opt/rocm/lib/libhsa-runtime64.so.1")))
     assert [mount.source for mount in made.mounts if mount.read_only] == ["/usr/lib/wsl/lib/libdxcore.so"]
     assert [one for one in made.warnings if "librocdxg.so" in one]
 
@@ -89,7 +86,7 @@ def test_older_images_on_wsl2_need_a_variable() -> None:
     assert plan(WSL, image=ImageWish("rocm/pytorch", rocm="7.2")).env["HSA_ENABLE_DXG_DETECTION"] == "1"
 
 
-@pytest.mark.parametrize(("where", "words"), [(WSL, "0"), (replace(WSL, rocm_default=None), "auto")])
+@pytest.mark.parametrize(("where", "words"), [(WSL, "0"), (WSL._replace(rocm_default=None), "auto")])
 def test_wsl2_that_is_not_ready_or_cannot_choose(where: Host, words: str) -> None:
     with pytest.raises(HostError, match="WSL2"):
         plan(where, gpus=words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -53,6 +52,6 @@ def test_the_rules_hold_on_real_hosts(path: Path, family: str, engine: EngineFac
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.removesuffix(".tar.gz"))
 def test_a_plan_without_gpus_works_everywhere(path: Path) -> None:
-    made = make_plan(profile(), captured(path), DOCKER, replace(REQUEST, cpu=True))
+    made = make_plan(profile(), captured(path), DOCKER, REQUEST._replace(cpu=True))
     assert made.devices == ()
     assert made.image.rocm == "10.1.0"

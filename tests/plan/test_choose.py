@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from plan.made import DOCKER, PODMAN, gpu, host, plan, profile, why
 
@@ -225,5 +223,5 @@ def test_without_a_gpu_no_driver_is_asked() -> None:
 def test_an_apu_under_the_dkms_driver_is_warned_of() -> None:
     made = plan(with_driver("gfx1151", dkms("6.16.6"), kind="apu"))
     assert [one for one in made.warnings if "kernel's own driver" in one]
-    mi300a = replace(host([gpu(0, "gfx942", kind="apu")]), driver=dkms("6.16.6"))
+    mi300a = host([gpu(0, "gfx942", kind="apu")])._replace(driver=dkms("6.16.6"))
     assert not [one for one in plan(mi300a).warnings if "kernel's own driver" in one]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan.held import check
@@ -69,7 +67,7 @@ WORDS = st.sampled_from(["auto", "all", "0", "1", "0,2", "dgpu", "gfx942", "coun
 def test_the_rules_hold(where: Host, engine: EngineFacts, words: str, reference: bool, root: bool) -> None:
     wished = profile(gpus=words, user="root" if root else "caller")
     if reference:
-        wished = replace(wished, image=replace(wished.image, reference="example/own:1"))
+        wished = wished._replace(image=wished.image._replace(reference="example/own:1"))
     try:
         made = make_plan(wished, where, engine, REQUEST)
     except RocenvError as refusal:

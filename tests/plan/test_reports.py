@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from plan.made import CRUN, DOCKER, PODMAN, ROOTLESS_DOCKER, gpu, host, node, plan
 
@@ -50,7 +48,7 @@ def test_the_node_s_group_is_given_by_number_whoever_the_image_runs_as(
         (DOCKER, "--group-add=105"),
         (CRUN, "--group-add=keep-groups"),
         (PODMAN, "--group-add=105"),
-        (replace(ROOTLESS_DOCKER, gid_map=((0, 1000, 1), (1, 105, 1))), "--group-add=1"),
+        (ROOTLESS_DOCKER._replace(gid_map=((0, 1000, 1), (1, 105, 1))), "--group-add=1"),
     ],
 )
 def test_the_words_for_groups_follow_the_engine_s_mode(engine: EngineFacts, expected: str) -> None:
@@ -62,7 +60,7 @@ def test_the_words_for_groups_follow_the_engine_s_mode(engine: EngineFacts, expe
 def test_rootless_docker_without_the_group_in_subgid_stops() -> None:
     """ROCm with rootless docker: the node's group is unmapped, and shows as nogroup."""
     with pytest.raises(EngineError) as caught:
-        plan(one_gpu(105), engine=replace(ROOTLESS_DOCKER, gid_map=((0, 1000, 1), (1, 100000, 65536))), image=ANY)
+        plan(one_gpu(105), engine=ROOTLESS_DOCKER._replace(gid_map=((0, 1000, 1), (1, 100000, 65536))), image=ANY)
     assert "$USER:105:1" in str(caught.value.hint)
 
 

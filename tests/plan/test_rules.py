@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,7 +97,7 @@ def test_the_default_is_confined() -> None:
     ],
 )
 def test_shm_is_16_gib_or_half_of_the_ram(ram: int, expected: int, words: str) -> None:
-    made = plan(replace(TWO, memory_bytes=ram))
+    made = plan(TWO._replace(memory_bytes=ram))
     assert made.shm_size == expected
     assert f"--shm-size={words}" in run_argv(made)
 
@@ -132,7 +131,7 @@ def test_one_thing_is_loosened_by_name_with_a_reason(name: str, has: list[str], 
 
 def test_rdma_gives_the_verbs_and_not_what_manages_the_fabric() -> None:
     verbs = [node(f"/dev/infiniband/{name}", 0, 0o666) for name in ("uverbs0", "rdma_cm", "umad0", "issm0")]
-    words = run_argv(plan(replace(TWO, devices=(*TWO.devices, *verbs)), loosen=("rdma",)))
+    words = run_argv(plan(TWO._replace(devices=(*TWO.devices, *verbs)), loosen=("rdma",)))
     assert {"--device=/dev/infiniband/uverbs0", "--device=/dev/infiniband/rdma_cm"} <= set(words)
     assert {"--cap-add=IPC_LOCK", "--ulimit=memlock=-1:-1", "--ulimit=nofile=1048576:1048576"} <= set(words)
     assert not [word for word in words if "umad" in word or "issm" in word or word == "--device=/dev/infiniband"]
@@ -155,7 +154,7 @@ def test_rdma_gives_the_verbs_and_not_what_manages_the_fabric() -> None:
 def test_selinux_forces_one_loosening(
     selinux: str | None, boolean: bool | None, engine: EngineFacts, disabled: bool
 ) -> None:
-    where = replace(TWO, selinux=selinux, selinux_devices=boolean)
+    where = TWO._replace(selinux=selinux, selinux_devices=boolean)
     made = plan(where, engine=engine)
     assert ("label=disable" in made.security) is disabled
     assert ("SELinux" in why(made, "security")) is disabled
@@ -168,7 +167,7 @@ def test_selinux_forces_one_loosening(
 
 
 def test_without_gpus_selinux_forces_nothing() -> None:
-    made = plan(replace(TWO, selinux="enforcing"), request=replace(REQUEST, cpu=True))
+    made = plan(TWO._replace(selinux="enforcing"), request=REQUEST._replace(cpu=True))
     assert made.security == ("no-new-privileges",)
 
 
@@ -199,7 +198,7 @@ def test_the_label_holds_the_table_for_the_proof() -> None:
 
 def test_after_a_reboot_the_nodes_follow_the_bdf_and_the_plan_stays_the_same() -> None:
     moved = host([gpu(0, render_node="/dev/dri/renderD129"), gpu(1, render_node="/dev/dri/renderD128")])
-    moved = replace(moved, devices=tuple(replace(one, gid=110) for one in moved.devices))
+    moved = moved._replace(devices=tuple(one._replace(gid=110) for one in moved.devices))
     before, after = plan(TWO, gpus="0000:10:00.0"), plan(moved, gpus="0000:10:00.0")
     assert before.devices != after.devices
     assert before.groups != after.groups
@@ -221,7 +220,7 @@ def test_what_the_user_asks_changes_the_plan_s_hash(wish: dict[str, Any]) -> Non
 
 def test_numbers_of_a_rootless_subset_are_of_the_moment_and_the_user_s_own_are_not() -> None:
     nameless = [gpu(0, unique_id=None), gpu(1, unique_id=None)]
-    swapped = [replace(nameless[1], index=0, kfd_node=1), replace(nameless[0], index=1, kfd_node=2)]
+    swapped = [nameless[1]._replace(index=0, kfd_node=1), nameless[0]._replace(index=1, kfd_node=2)]
     before, after = (plan(host(gpus), engine=CRUN, gpus="0000:11:00.0") for gpus in (nameless, swapped))
     assert (before.env["ROCR_VISIBLE_DEVICES"], after.env["ROCR_VISIBLE_DEVICES"]) == ("1", "0")
     assert digest(before) == digest(after)
@@ -310,7 +309,7 @@ def test_rootless_docker_gets_the_number_that_the_group_has_inside() -> None:
 @pytest.mark.parametrize("engine", [RUNC, ROOTLESS_DOCKER], ids=["runc", "docker"])
 def test_an_unmapped_group_stops_with_the_line_for_subgid(engine: EngineFacts) -> None:
     with pytest.raises(EngineError) as caught:
-        plan(TWO, engine=replace(engine, gid_map=((0, 1000, 1), (1, 100000, 65536))))
+        plan(TWO, engine=engine._replace(gid_map=((0, 1000, 1), (1, 100000, 65536))))
     assert "109" in caught.value.message
     assert "$USER:109:1" in str(caught.value.hint)
     assert "/etc/subgid" in str(caught.value.hint)
@@ -318,8 +317,8 @@ def test_an_unmapped_group_stops_with_the_line_for_subgid(engine: EngineFacts) -
 
 @pytest.mark.parametrize("engine", [RUNC, ROOTLESS_DOCKER], ids=["runc", "docker"])
 def test_nodes_that_open_for_everybody_need_no_map(engine: EngineFacts) -> None:
-    open_nodes = tuple(replace(one, mode=0o666) for one in TWO.devices)
-    made = plan(replace(TWO, devices=open_nodes), engine=replace(engine, gid_map=()))
+    open_nodes = tuple(one._replace(mode=0o666) for one in TWO.devices)
+    made = plan(TWO._replace(devices=open_nodes), engine=engine._replace(gid_map=()))
     assert made.groups == ()
     assert made.gidmap == ()
 
@@ -362,7 +361,7 @@ def test_an_inherited_list_is_translated_into_devices() -> None:
 
 
 def test_an_unknown_driver_is_said_as_unknown() -> None:
-    assert "unknown" in why(plan(replace(TWO, driver=IN_TREE)), "image")
+    assert "unknown" in why(plan(TWO._replace(driver=IN_TREE)), "image")
 
 
 def test_a_driver_that_lists_the_release_is_named() -> None:
@@ -410,7 +409,7 @@ def test_an_override_by_node_counts_the_cpu_nodes() -> None:
 
 
 def test_cpu_is_only_on_purpose_and_said() -> None:
-    made = plan(TWO, request=replace(REQUEST, cpu=True))
+    made = plan(TWO, request=REQUEST._replace(cpu=True))
     assert made.devices == ()
     assert made.groups == ()
     assert "on purpose" in why(made, "gpus")
@@ -420,7 +419,7 @@ def test_cpu_is_only_on_purpose_and_said() -> None:
 def test_a_host_without_a_gpu_is_an_error_and_not_a_cpu_plan() -> None:
     with pytest.raises(HostError):
         plan(host())
-    assert plan(host(), request=replace(REQUEST, cpu=True)).devices == ()
+    assert plan(host(), request=REQUEST._replace(cpu=True)).devices == ()
 
 
 # Rule 9: nothing of the host's ROCm over the image's.
@@ -447,7 +446,7 @@ def test_the_labels_name_what_made_it() -> None:
         "rocenv.project": "demo", "rocenv.name": "pytorch", "rocenv.profile": "pytorch", "rocenv.owner": "1000",
     }  # fmt: skip
     assert {"rocenv.version", "rocenv.plan", "rocenv.gpus"} <= set(labels)
-    assert plan(TWO, request=replace(REQUEST, name="two")).container == "rocenv-demo-two"
+    assert plan(TWO, request=REQUEST._replace(name="two")).container == "rocenv-demo-two"
 
 
 # Rule 11: secrets are in no argv, label or plan.
@@ -486,7 +485,7 @@ def test_an_assumed_engine_is_said() -> None:
 
 
 def test_ten_is_newer_than_seven_and_previews_are_not_taken() -> None:
-    chosen = plan(replace(TWO, driver=IN_TREE)).image
+    chosen = plan(TWO._replace(driver=IN_TREE)).image
     assert chosen.rocm == "10.1.0"
     refused = {one.reference: one.why for one in plan(TWO, image=ImageWish("rocm/vllm")).refused}
     previews = [reason for name, reason in refused.items() if "rocm7.13.0" in name]
@@ -502,14 +501,14 @@ def test_ten_is_newer_than_seven_and_previews_are_not_taken() -> None:
     [({"desktop": True}, "Docker Desktop"), ({"remote": True, "endpoint": "ssh://u@gpu-box"}, "gpu-box")],
 )
 def test_an_engine_elsewhere_gets_no_facts_from_here(facts: dict[str, object], said: str) -> None:
-    elsewhere = replace(DOCKER, assumed=False, **facts)  # type: ignore[arg-type]
+    elsewhere = DOCKER._replace(assumed=False, **facts)  # type: ignore[arg-type]
     with pytest.raises(EngineError, match=said):
         plan(TWO, engine=elsewhere)
-    assert plan(TWO, engine=elsewhere, request=replace(REQUEST, cpu=True)).devices == ()
+    assert plan(TWO, engine=elsewhere, request=REQUEST._replace(cpu=True)).devices == ()
 
 
 def live(where: Host) -> Host:
-    return replace(where, name=None)
+    return where._replace(name=None)
 
 
 def test_an_engine_on_another_kernel_is_refused() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,7 +68,7 @@ def test_a_bdf_is_a_whole_gpu_and_a_slash_one_partition(words: str, expected: li
 
 
 def test_the_default_is_every_gpu_where_none_is_discrete() -> None:
-    chosen = select("auto", host([replace(APU, index=0)]), rootless=False)
+    chosen = select("auto", host([APU._replace(index=0)]), rootless=False)
     assert [one.index for one in chosen.gpus] == [0]
     assert "no discrete one" in chosen.reason.why
 

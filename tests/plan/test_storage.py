@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from plan.made import CALLER, REQUEST, gpu, host, plan
 
@@ -49,7 +47,7 @@ def test_two_mounts_at_one_place_are_refused() -> None:
 
 def test_a_home_that_is_not_known_is_said() -> None:
     with pytest.raises(UsageError, match="HOME"):
-        plan(ONE, mounts=("~/x:/x",), request=replace(REQUEST, home=None))
+        plan(ONE, mounts=("~/x:/x",), request=REQUEST._replace(home=None))
 
 
 def test_the_project_is_the_workspace() -> None:
@@ -60,8 +58,8 @@ def test_the_project_is_the_workspace() -> None:
 
 def test_a_project_that_is_everything_is_refused_and_one_that_is_home_is_said() -> None:
     with pytest.raises(UsageError, match="whole file system"):
-        plan(ONE, request=replace(REQUEST, project_folder="/"))
-    assert [one for one in plan(ONE, request=replace(REQUEST, project_folder="/home/u")).warnings if "home" in one]
+        plan(ONE, request=REQUEST._replace(project_folder="/"))
+    assert [one for one in plan(ONE, request=REQUEST._replace(project_folder="/home/u")).warnings if "home" in one]
 
 
 def volumes(where: Host = ONE, **wishes: object) -> dict[str, str]:
@@ -80,12 +78,12 @@ def test_kernel_caches_belong_to_targets_and_release() -> None:
 
 
 def test_home_belongs_to_the_environment_and_downloads_to_the_user() -> None:
-    assert differing(volumes(), volumes(request=replace(REQUEST, name="two"))) == {"home"}
-    assert differing(volumes(), volumes(request=replace(REQUEST, project="other"))) == {"home"}
+    assert differing(volumes(), volumes(request=REQUEST._replace(name="two"))) == {"home"}
+    assert differing(volumes(), volumes(request=REQUEST._replace(project="other"))) == {"home"}
 
 
 def test_nothing_is_shared_between_users() -> None:
-    somebody = replace(ONE, caller=Caller(1001, 1001, CALLER.groups))
+    somebody = ONE._replace(caller=Caller(1001, 1001, CALLER.groups))
     assert differing(volumes(), volumes(somebody)) == {"home", "miopen", "hf"}
     assert differing(volumes(), volumes(user="root")) == {"home", "miopen", "hf"}
 
@@ -111,7 +109,7 @@ def test_every_cache_kind_of_the_schema_has_its_place() -> None:
 
 def test_a_wish_for_a_path_that_no_command_line_can_carry_is_refused() -> None:
     with pytest.raises(UsageError, match="colon and a comma"):
-        plan(ONE, request=replace(REQUEST, project_folder="/a,b:c"))
+        plan(ONE, request=REQUEST._replace(project_folder="/a,b:c"))
 
 
 @pytest.mark.parametrize("target", ["/b/../dev", "//dev", "/b/../opt/rocm", "/dev/./x", "/b/..", "/opt//rocm"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -77,7 +76,7 @@ def test_rootless_podman_with_runc() -> None:
 
 
 def test_without_gpus() -> None:
-    words = run_argv(plan(TWO, request=replace(REQUEST, cpu=True), caches=()))
+    words = run_argv(plan(TWO, request=REQUEST._replace(cpu=True), caches=()))
     assert not [word for word in words if word.startswith(("--device", "--group-add"))]
 
 
@@ -103,7 +102,7 @@ def test_labels_stand_on_the_command_line() -> None:
     ],
 )
 def test_paths_with_signs_of_the_engine_s_own(folder: str, word: str) -> None:
-    assert word in run_argv(plan(TWO, request=replace(REQUEST, project_folder=folder)))
+    assert word in run_argv(plan(TWO, request=REQUEST._replace(project_folder=folder)))
 
 
 @settings(deadline=None, max_examples=50)

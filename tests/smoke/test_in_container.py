@@ -6,7 +6,7 @@ import json
 import subprocess
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.engine
 
 GROUPS = ("--group-add=993", "--group-add=2044")  # the gids of the bed's kfd and render nodes
 MI300X = GpuRef(0, "gfx942", "0000:26:00.0", 0, None, "/dev/dri/renderD128", "AMD Instinct MI300X")
-SECOND = replace(MI300X, index=1, bdf="0000:46:00.0", render_node="/dev/dri/renderD136")
+SECOND = MI300X._replace(index=1, bdf="0000:46:00.0", render_node="/dev/dri/renderD136")
 GPUS = [MI300X, SECOND]
 
 
@@ -186,7 +186,7 @@ def test_node_whose_group_was_not_passed(docker: Docker) -> None:
 
 
 def test_node_that_was_not_passed(docker: Docker, small: str) -> None:
-    third = replace(MI300X, index=2, render_node="/dev/dri/renderD144")
+    third = MI300X._replace(index=2, render_node="/dev/dri/renderD144")
     results = proved(docker, small, "access", gpus=[third])
     assert [r.cause for r in results] == [None, "node missing: ENOENT on /dev/dri/renderD144"]
     assert results[0].figures["unplanned_nodes"] == "/dev/dri/renderD128 /dev/dri/renderD136"
@@ -211,13 +211,13 @@ def test_stand_in_runs_what_a_cpu_can(docker: Docker, torch: str) -> None:
 
 
 def test_stand_in_finds_a_target_that_is_not_in_sysfs(docker: Docker, torch: str) -> None:
-    results = proved(docker, torch, "runtime", gpus=[replace(MI300X, gfx="gfx1100")], stand_in=True)
+    results = proved(docker, torch, "runtime", gpus=[MI300X._replace(gfx="gfx1100")], stand_in=True)
     assert [(r.result, str(r.cause).partition(":")[0]) for r in results] == [("failed", "missing GPU")]
 
 
 def test_kernel_compiles_for_the_planned_targets(docker: Docker, torch: str) -> None:
     targets = ("gfx90a", "gfx942", "gfx1100")
-    gpus = [replace(MI300X, index=i, gfx=gfx) for i, gfx in enumerate(targets)]
+    gpus = [MI300X._replace(index=i, gfx=gfx) for i, gfx in enumerate(targets)]
     [result] = proved(docker, torch, "vector_add", gpus=gpus, stand_in=True)
     assert (result.result, result.figures["built_for"]) == ("stand-in", "gfx1100 gfx90a gfx942")
     [by_hiprtc] = proved(docker, torch, "hiprtc_add", gpus=gpus, stand_in=True)
@@ -230,7 +230,7 @@ def test_kernel_compiles_for_the_planned_targets(docker: Docker, torch: str) -> 
 
 @pytest.mark.parametrize("stand_in", [False, True])
 def test_target_that_the_compiler_does_not_know(docker: Docker, torch: str, *, stand_in: bool) -> None:
-    results = proved(docker, torch, "vector_add", gpus=[replace(MI300X, gfx="gfx9999")], stand_in=stand_in)
+    results = proved(docker, torch, "vector_add", gpus=[MI300X._replace(gfx="gfx9999")], stand_in=stand_in)
     assert {r.result for r in results} == {"failed"}
     assert "compiler failed: " in str(results[0].cause)
     assert "gfx9999" in str(results[0].cause)
@@ -321,9 +321,9 @@ def test_hsa_is_the_judge(docker: Docker, two: str) -> None:
         "AMD Radeon RX 7900 XTX gfx1100 0001:03:01.1",
     ]
     assert (None, "failed", "extra GPU") in short(proved(docker, two, "runtime", gpus=TWO[:1]))
-    missing = proved(docker, two, "runtime", gpus=[*TWO, replace(TWO[0], index=2, bdf="0000:86:00.0", uuid=None)])
+    missing = proved(docker, two, "runtime", gpus=[*TWO, TWO[0]._replace(index=2, bdf="0000:86:00.0", uuid=None)])
     assert short(missing)[-1] == (2, "failed", "missing GPU")
-    wrong = proved(docker, two, "runtime", gpus=[TWO[0], replace(TWO[1], gfx="gfx1101")])
+    wrong = proved(docker, two, "runtime", gpus=[TWO[0], TWO[1]._replace(gfx="gfx1101")])
     assert short(wrong)[-1] == (1, "failed", "wrong gfx")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import inside, listed
@@ -77,7 +75,7 @@ def plan(facts: Facts) -> Answer:
     if facts.plan_error is not None:
         error = facts.plan_error
         found = fail(f"rocenv plan {facts.asked.profile or ''}".rstrip(), error.message, error.hint or "see above")
-        return replace(found, layer=_LAYERS.get(error.kind, "environment"))
+        return found._replace(layer=_LAYERS.get(error.kind, "environment"))
     if facts.plan is None:
         return skip("no profile was named")
     gpus = listed(str(gpu.index) for gpu in facts.plan.gpus) or "none"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rocenv.checks.catalogue import fail, info, warn
 from rocenv.checks.files.asked import Container, Variable
@@ -34,7 +33,7 @@ def override_format(variables: Sequence[Variable], name: str, gfx: str | None) -
             f"ROCm does not start with it: {wrong}",
             f"write `{_assigned(one, right)}`",
         )
-        yield replace(found, check="env.override-format")
+        yield found._replace(check="env.override-format")
 
 
 def both_visible(variables: Sequence[Variable], name: str) -> Iterator[Finding]:
@@ -50,10 +49,10 @@ def both_visible(variables: Sequence[Variable], name: str) -> Iterator[Finding]:
     fix = f"remove `{hip.name}`: one variable chooses"
     if outside:
         cause = f"HIP counts within what ROCr leaves, from 0: of {left} there is no {outside[0]}, and so no GPU"
-        yield replace(fail(evidence, cause, fix), check="gpu.visible-env")
+        yield fail(evidence, cause, fix)._replace(check="gpu.visible-env")
     else:
         cause = "HIP counts within what ROCr leaves, from 0: the two together choose other GPUs than they seem to"
-        yield replace(warn(evidence, cause, fix), check="gpu.visible-env")
+        yield warn(evidence, cause, fix)._replace(check="gpu.visible-env")
 
 
 def _assigned(one: Variable, value: str) -> str:
@@ -89,14 +88,14 @@ def _effect(asked: Container, one: Variable, given: Given) -> Iterator[Finding]:
         return
     if targets == [meant]:
         found = info(evidence, f"every GPU is {meant} already: it changes nothing, and is better left away")
-        yield replace(found, check="env.override-noop")
+        yield found._replace(check="env.override-noop")
     elif len(targets) > 1:
         found = warn(
             evidence,
             f"it makes every GPU pass for {meant}, also those that are something else",
             f"write `{one.name}_N` for the one GPU that needs it, N counting the CPU nodes first: one socket, then _1",
         )
-        yield replace(found, check="env.override-noop")
+        yield found._replace(check="env.override-noop")
 
 
 @lint(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rocenv.catalog import gpus as catalog
 from rocenv.checks.catalogue import Answer, check, fail, ok, skip, warn
 from rocenv.checks.facts import Facts
@@ -167,5 +165,5 @@ def hazard(facts: Facts) -> Answer:
     found: list[Finding] = []
     for row in hazards.hitting(targets, state):
         finding = warn(f"{row.seen}; {listed(sorted(targets & set(row.targets)))}", row.what, row.fix, needs=row.needs)
-        found.append(replace(finding, source=f"{row.source} ({row.date})"))
+        found.append(finding._replace(source=f"{row.source} ({row.date})"))
     return found or ok(f"none of the {hazards.count()} known hazards holds for {listed(sorted(targets))} here")
