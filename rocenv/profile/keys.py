@@ -17,7 +17,7 @@ LOOSEN: dict[str, str] = {
     "rdma": "InfiniBand and RoCE verbs, pinned memory without a limit, and many open files",
     "host-ipc": "the host's shared memory and IPC instead of an own",
 }
-CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "vllm")
+CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "vllm", "jax", "ollama", "llama")
 LEVELS = ("access", "runtime", "kernel", "framework")
 
 
