@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from types import FrameType
 
+MOST = 32 << 20  # bytes: what a process may say before it is taken for one that never ends
 # What has been started, oldest first, for `rocenv --verbose` and for the tests.
 log: list[tuple[str, ...]] = []
 
@@ -38,12 +40,23 @@ class ProgramMissingError(Exception):
         self.program = program
 
 
-class TimedOutError(Exception):
+class GivenUpError(Exception):
+    """The process was killed before its end; the words say why."""
+
+
+class TimedOutError(GivenUpError):
     """The process did not end within `seconds`; it has been killed."""
 
     def __init__(self, argv: Sequence[str], seconds: float) -> None:
         super().__init__(f"`{shlex.join(argv)}` did not answer within {seconds:g} s")
         self.seconds = seconds
+
+
+class TooMuchError(GivenUpError):
+    """The process said more than any answer is long; it has been killed."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        super().__init__(f"`{shlex.join(argv)}` answered with more than {MOST >> 20} MiB")
 
 
 def start(
@@ -75,17 +88,57 @@ def start(
 def finish(process: subprocess.Popen[bytes], seconds: float, *, data: bytes | None = None) -> Completed:
     """Wait for a process of `start`, which reads `data` where its input is a pipe.
 
-    Kills it and raises TimedOutError after `seconds`.
+    Kills it and raises TimedOutError after `seconds`, TooMuchError once it has said more than MOST.
     """
     argv = tuple(str(word) for word in process.args) if isinstance(process.args, list) else ()
     try:
-        out, err = process.communicate(data, timeout=seconds)
+        out, err = _said(process, seconds, data or b"", argv)
     except BaseException as error:
         end(process)
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimedOutError(argv, seconds) from None
         raise
     return Completed(argv, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def _said(process: subprocess.Popen[bytes], seconds: float, data: bytes, argv: Sequence[str]) -> tuple[bytes, bytes]:
+    """Both streams of a process to their end, `data` written meanwhile. `communicate` would read without a limit."""
+    import selectors
+    import time
+
+    deadline, size = time.monotonic() + seconds, 0
+    said: dict[object, bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
+    with selectors.DefaultSelector() as ready:
+        for pipe in (process.stdout, process.stderr, process.stdin):
+            if pipe is not None:
+                ready.register(pipe, selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ)
+        while ready.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, seconds)
+            for key, _ in ready.select(left):
+                if key.fileobj is process.stdin:
+                    data = _written(process.stdin, data)
+                    done = not data
+                else:
+                    part = os.read(key.fd, 65536)
+                    said[key.fileobj] += part
+                    done, size = not part, size + len(part)
+                if done:
+                    ready.unregister(key.fileobj)
+                    key.fileobj.close()  # type: ignore[union-attr]
+                if size > MOST:
+                    raise TooMuchError(argv)
+    process.wait(max(deadline - time.monotonic(), 0))
+    return bytes(said[process.stdout]), bytes(said[process.stderr])
+
+
+def _written(pipe: IO[bytes], data: bytes) -> bytes:
+    """What is left of `data` once the pipe has taken some; a reader that is gone takes all."""
+    try:
+        return data[os.write(pipe.fileno(), data[: select.PIPE_BUF]) :] if data else b""
+    except BrokenPipeError:
+        return b""
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -145,7 +198,7 @@ def run(
 ) -> Completed:
     """Run `argv` to its end and return what it left; `data` goes to its standard input.
 
-    Raises ProgramMissingError, or TimedOutError after `seconds` (the process is killed first).
+    Raises ProgramMissingError, or GivenUpError: after `seconds`, or past MOST (the process is killed first).
     """
     child = start(argv, env=env, stdin=subprocess.PIPE)
     return finish(child, seconds, data=data or b"")
@@ -189,7 +242,6 @@ def forked(work: Callable[[int], None], seconds: float) -> tuple[bytes, bool]:
     What it wrote within `seconds`, and whether it came to its end. A child that hangs in the kernel cannot be killed
     before the kernel lets go of it: it is left behind, and nobody waits for it.
     """
-    import select
     import time
 
     reader, writer = os.pipe()

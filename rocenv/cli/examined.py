@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rocenv.model.host import Host
 
 _DOCUMENT_BYTES = 4 << 20  # a compose file of megabytes is no compose file
-_LOG_BYTES = 8 << 20
+_LOG_BYTES = 4 << 20  # from each end of a log
+_LOG_READ = 4 << 30  # what is read of one in all, for the one that never ends
 BUNDLE = "doctor.json"  # rocenv.lifecycle.bundle writes it
 # Variables that ROCm, its libraries and torch read; no others are looked at, or saved.
 _VARIABLES = re.compile(
@@ -167,9 +168,14 @@ def _text(name: str) -> str:
 
 
 def _symptom(symptom: str | None) -> str | None:
+    """The error text, or both ends of the log on stdin: causes stand at its beginning, what failed at its end."""
     if symptom != "-":
         return symptom
-    return sys.stdin.buffer.read(_LOG_BYTES).decode(errors="replace")
+    stream = sys.stdin.buffer
+    head, tail, size = stream.read(_LOG_BYTES), b"", _LOG_BYTES
+    while size < _LOG_READ and (part := stream.read(_LOG_BYTES)):
+        tail, size = (tail + part)[-_LOG_BYTES:], size + len(part)
+    return (head + (b"\n" if tail else b"") + tail).decode(errors="replace")
 
 
 def _packages(venv: str) -> dict[str, str]:

@@ -37,9 +37,9 @@ def look_inside(name: str, facts: Facts, kind: str | None) -> list[Finding]:
     argv = engine.exec_argv(there.container, ["sh", "-s"], interactive=True, tty=False)
     try:
         done = process.run(argv, seconds=PATIENCE, data=SCRIPT.read_bytes())
-    except process.TimedOutError as error:
+    except process.GivenUpError as error:
         raise EngineError(
-            f"nothing came back from inside `{there.container}` within {error.seconds:g} s: a node may hang there",
+            f"nothing came back from inside `{there.container}`, a node may hang there: {error}",
             "`sudo reboot` where a process is stuck in the driver (`rocenv doctor` tells)",
         ) from None
     if done.status != 0 or "end:" not in done.stdout:

@@ -49,14 +49,14 @@ class Client:
         child = self._begun.pop(tuple(arguments), None) or self._start(arguments)
         try:
             return process.finish(child, seconds)
-        except process.TimedOutError as error:
+        except process.GivenUpError as error:
             raise self._silent(error) from None
 
     def _through(self, argv: Sequence[str]) -> tuple[process.Completed, bool]:
         """Let the engine come to its end, whatever happens here; the second value: an interrupt came meanwhile."""
         try:
             return process.run_through(argv, seconds=WORK)
-        except process.TimedOutError as error:
+        except process.GivenUpError as error:
             raise self._silent(error) from None
         except process.ProgramMissingError as error:
             raise self._unstartable(error) from None
@@ -64,11 +64,8 @@ class Client:
     def _unstartable(self, error: process.ProgramMissingError) -> EngineError:
         return EngineError(str(error), f"`type {self.program}` shows which file that is; install the engine anew")
 
-    def _silent(self, error: process.TimedOutError) -> EngineError:
-        return EngineError(
-            f"the engine did not answer `{self.program}` within {error.seconds:g} s",
-            f"`{self.program} info` shows whether its daemon still answers",
-        )
+    def _silent(self, error: process.GivenUpError) -> EngineError:
+        return EngineError(f"the engine: {error}", f"`{self.program} info` shows whether its daemon still answers")
 
     def _ask(self, arguments: Sequence[str]) -> str:
         """The engine's answer on stdout; raises its error."""

@@ -70,7 +70,7 @@ class Examination:
         try:
             answer = process.finish(self._info, PATIENCE)
             found = _facts(engine.kind, answer, endpoint)
-        except process.TimedOutError as error:
+        except process.GivenUpError as error:
             return None, health._replace(said=str(error), hint="`sudo systemctl restart docker`")
         except RocenvError as error:
             return None, health._replace(said=error.message, hint=error.hint)
@@ -103,7 +103,7 @@ class Examination:
             running = [str(one["Id"]) for one in told if (one.get("State") or {}).get("Running")]
             looks = {identity: self._start("exec", identity, "sh", "-c", _LIST) for identity in running}
             return tuple(_container(one, _seen(looks.get(one["Id"]))) for one in told)
-        except (process.TimedOutError, *_UNREADABLE):
+        except (process.GivenUpError, *_UNREADABLE):
             return None
 
 
@@ -200,7 +200,7 @@ def _seen(look: subprocess.Popen[bytes] | None) -> dict[str, tuple[int, int]]:
         return {}
     try:
         text = process.finish(look, PATIENCE).stdout
-    except process.TimedOutError:
+    except process.GivenUpError:
         return {}
     return {path: (int(major), int(minor)) for major, minor, path in _NODE.findall(text)}
 

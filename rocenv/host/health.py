@@ -210,7 +210,7 @@ def _windows_gpu(root: Root, *, live: bool) -> str | None:
     question = "(Get-CimInstance Win32_VideoController).PNPDeviceID"
     try:
         done = process.run(["powershell.exe", "-NoProfile", "-Command", question], seconds=10)
-    except (process.ProgramMissingError, process.TimedOutError):
+    except (process.ProgramMissingError, process.GivenUpError):
         return None
     found = [f"{vendor}:{device}".lower() for vendor, device in re.findall(r"VEN_(\w{4})&DEV_(\w{4})", done.stdout)]
     return next((one for one in found if one.startswith("1002:")), next(iter(found), None))

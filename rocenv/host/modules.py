@@ -107,6 +107,6 @@ def _asked(argv: list[str]) -> str | None:
 
     try:
         done = process.run(argv, seconds=5)
-    except (process.ProgramMissingError, process.TimedOutError):
+    except (process.ProgramMissingError, process.GivenUpError):
         return None
     return done.stdout.strip() or None if done.status == 0 else None

@@ -57,6 +57,21 @@ TEXTS = [
     ('avc: denied { read write } comm="clinfo" name="renderD128" tcontext=dri_device_t', "lsm.selinux"),
     ("set_mempolicy: Operation not permitted", "seccomp.mempolicy"),
     ("amdgpu 0000:c2:00.0: amdgpu: GPU reset begin!", "gpu.reset"),
+    ("modprobe: ERROR: could not insert 'amdgpu': Required key not available", "driver.secureboot"),
+    ("modprobe: FATAL: Module amdgpu not found in directory /lib/modules/6.8.0-60-generic", "driver.dkms-kernel"),
+    ("Error! Bad return status for module build on kernel: 6.14.0-24-generic (x86_64)", "driver.dkms-kernel"),
+    ("Direct firmware load for amdgpu/gc_11_0_0_mes_2.bin failed with error -2", "driver.firmware"),
+    ("INFO: task rocminfo:4242 blocked for more than 120 seconds.", "host.stuck-process"),
+    ("Unable to open /dev/kfd read-write: No such device or address", "container.devnum"),
+    ("OSError: [Errno 13] Permission denied: '/root/.triton/cache'", "env.cache-writable"),
+    ("RuntimeError: unable to write to file </torch_1_2>: No space left on device (28)", "container.shm"),
+    ("cannot find UID/GID for user u: no subuid ranges found for user \"u\" in /etc/subuid", "engine.subids"),
+    ("0/3 nodes are available: 3 Insufficient amd.com/gpu.", "k8s.capacity"),
+    ("process exited with code 139", "gpu.igpu-mix"),
+    ("groupadd: GID '109' already exists", "dockerfile.hardcoded-gid"),
+    ("SELinux is preventing rocminfo from read, write access on the chr_file renderD128.", "lsm.selinux"),
+    ("Cannot connect to Podman. Please verify your connection to the Linux system", "engine.socket"),
+    ("docker.errors.DockerException: Error while fetching server API version: PermissionError(13)", "engine.socket"),
 ]  # fmt: skip
 
 
@@ -80,6 +95,35 @@ def test_a_text_that_nobody_knows_points_nowhere() -> None:
     assert pointed("the quick brown fox") == ()
 
 
-def test_a_huge_log_is_read_in_part_and_a_long_line_is_cut() -> None:
-    assert pointed("x\n" * 30_000 + "PCI rejects atomics") == ()
+def test_a_huge_log_is_read_at_both_ends_and_a_long_line_is_cut() -> None:
+    middle = "x\n" * 30_000
+    assert pointed(f"{middle}PCI rejects atomics\n{middle}") == ()
+    assert pointed(f"PCI rejects atomics\n{middle}{NO_KFD}")[:2] == ("pci.atomics", "kfd.present")
     assert pointed("x" * 100_000 + "PCI rejects atomics") == ()
+
+
+AS_PASTED = [
+    ("2026-01-02T03:04:05.678Z \x1b[31mERROR\x1b[0m [worker] RuntimeError: No HIP GPUs are available", "render.access"),
+    ('time="2026-01-02" level=error msg="open /dev/kfd: permission denied"', "kfd.access"),
+    ('{"log":"could not select device driver \\"rocm\\" with capabilities: [[gpu]]\\n","stream":"stderr"}',
+     "compose.gpu-driver"),
+    ("error gathering device information while adding custom device “/dev/kfd”: no such file", "kfd.present"),
+    ("could not select device driver 'cdi' with capabilities: []", "engine.cdi-fresh"),
+    ("rocminfo: /dev/kfd: Keine Berechtigung", "kfd.access"),
+    ("impossible d'ouvrir /dev/kfd : Permission non accordée", "kfd.access"),
+    ("ls: Zugriff auf '/dev/kfd' nicht möglich: Datei oder Verzeichnis nicht gefunden", "kfd.present"),
+    ("无法打开 /dev/kfd: 权限不够", "kfd.access"),
+    ("Unable to open /dev/kfd\n   read-write: Permission denied", "kfd.access"),
+    ("RuntimeError: HIP error: invalid\ndevice function", "gpu.gfx-supported"),
+    (">>> torch.cuda.is_available()\nFalse", "render.access"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "check"), AS_PASTED)
+def test_colours_prefixes_quotes_languages_and_broken_lines_are_no_matter(text: str, check: str) -> None:
+    assert check in pointed(text)
+
+
+def test_lines_that_do_not_belong_together_are_not_joined() -> None:
+    assert pointed("loading firmware\nall is well\nmissing nothing\n") == ()
+    assert [line for line, _ in matched("one device\nPCI rejects atomics\nthe end")] == ["PCI rejects atomics"]
