@@ -22,6 +22,9 @@ def main() -> None:
     # A stream that was closed by the caller is None here: what would go there goes nowhere.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    from rocenv.cli import ahead
+
+    ahead.begin(arguments)
     from rocenv.cli.app import run
 
     status = run(arguments)

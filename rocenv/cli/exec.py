@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from rocenv import process
-from rocenv.cli import inside
-from rocenv.engine import open_engine
+from rocenv.cli import ahead, inside
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -24,7 +23,7 @@ def command(
 ) -> None:
     """Run a command in a running environment: `rocenv exec [NAME] -- COMMAND`. Its exit status is passed on."""
     words = inside.command_words(context, "rocenv exec [NAME] -- python train.py")
-    program = open_engine(engine)
+    program = ahead.engine(engine)
     there = inside.running_environment(program, name)
     terminal = inside.on_terminal()
     process.replace(

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from rocenv import process
-from rocenv.cli import inside
-from rocenv.engine import open_engine
+from rocenv.cli import ahead, inside
 
 
 def command(
@@ -17,5 +16,5 @@ def command(
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
 ) -> None:
     """Show what an environment's container printed."""
-    program = open_engine(engine)
+    program = ahead.engine(engine)
     process.replace(program.logs_argv(inside.environment(program, name).id, follow=follow))

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rocenv import process
-from rocenv.cli import console, inside, project, wishes
-from rocenv.engine import open_engine
+from rocenv.cli import ahead, console, inside, project, wishes
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -39,7 +38,7 @@ def command(
         "gpus": gpus, "image": image, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen, "cpu": cpu,
         "strict": strict,
     }  # fmt: skip
-    with closing(open_engine(engine)) as program:
+    with closing(ahead.engine(engine)) as program:
         program.begin(project.name(project.folder()))
         from rocenv.lifecycle.up import decide, once_argv, terminable  # imported while the engine answers
 

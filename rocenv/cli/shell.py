@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from rocenv import process
-from rocenv.cli import inside
-from rocenv.engine import open_engine
+from rocenv.cli import ahead, inside
 
 # bash where the image has one; the choice is made inside, so that no second look into the container is needed.
 SHELL = ("sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec sh")
@@ -21,7 +20,7 @@ def command(
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
 ) -> None:
     """Open a shell in a running environment; `exit` leaves it, and the environment goes on running."""
-    program = open_engine(engine)
+    program = ahead.engine(engine)
     there = inside.running_environment(program, name)
     terminal = inside.on_terminal()
     variables = inside.variables(env or (), terminal=terminal)

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rocenv.cli import console, inside, project
-from rocenv.engine import open_engine
+from rocenv.cli import ahead, console, inside, project
 from rocenv.errors import ProofError, UsageError
 from rocenv.lifecycle import proofs
 from rocenv.model.proof import Environment, ProbeResult
@@ -33,7 +32,7 @@ def command(
     Ends with 6 where one failed or could not run, with 0 where all that was asked for passed, was skipped or was a
     stand-in; skips and stand-ins are counted and said.
     """
-    program = open_engine(engine)
+    program = ahead.engine(engine)
     there = inside.running_environment(program, name)
     wish = _wish(there) if level is None else SmokeWish(level)
     gpus = planned_gpus(there.gpus, there.container)

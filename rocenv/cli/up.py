@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rocenv.cli import console, project, wishes
-from rocenv.engine import open_engine
+from rocenv.cli import ahead, console, project, wishes
 from rocenv.errors import ProofError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def command(
 
         plan_command.command(profile, engine=engine, mount=mount, port=port, as_json=as_json, **wish)
         return 0
-    with closing(open_engine(engine)) as program:
+    with closing(ahead.engine(engine)) as program:
         program.begin(project.name(project.folder()))
         from rocenv.lifecycle.up import decide, look, terminable  # imported while the engine answers
 
