@@ -18,6 +18,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"smoke"}),
     frozenset({"engine"}),
     frozenset({"render", "host", "checks", "plan"}),
+    frozenset({"lock"}),
     frozenset({"rules"}),
     frozenset({"profile", "report"}),
     frozenset({"catalog"}),
@@ -25,7 +26,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"model", "errors", "resources", "__init__"}),
 )
 # What may do no I/O at all: decisions and renderings are pure.
-PURE = ("plan", "checks", "rules", "render", "report", "model")
+PURE = ("plan", "checks", "lock", "rules", "render", "report", "model")
 IMPURE_MODULES = {"os", "io", "socket", "shutil", "tempfile", "pathlib", "sys", "time", "rocenv.process"}
 
 

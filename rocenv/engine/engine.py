@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from rocenv import process
 from rocenv.engine import where
-from rocenv.engine.client import WORK, Client
+from rocenv.engine.client import WORK
+from rocenv.engine.store import Store
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.rules.engines import absent
 
 if TYPE_CHECKING:
-    from rocenv.engine.images import ImageFacts
     from rocenv.engine.pull import PullEvent
     from rocenv.model.plan import EngineFacts, Plan
     from rocenv.model.proof import Environment
@@ -43,7 +43,7 @@ def open_engine(kind: str | None) -> Engine:
     raise EngineError(*absent(kind))
 
 
-class Engine(Client):
+class Engine(Store):
     """One container engine: what it is asked, and what it is told to do."""
 
     # Questions
@@ -94,20 +94,6 @@ class Engine(Client):
         with self._read("ps"):
             return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
 
-    def image(self, reference: str) -> ImageFacts | None:
-        """The image of that reference on this engine, or None where it is not here."""
-        answer = self._answer(["image", "inspect", reference])
-        if answer.status == 0:
-            from rocenv.engine.images import image_facts
-
-            with self._read("image inspect"):
-                return image_facts(reference, answer.stdout)
-        if "no such image" in answer.stderr.lower() and "invalid reference" not in answer.stderr:
-            return None
-        if "image not known" in answer.stderr:
-            return None
-        raise self._error(answer.stderr, reference)
-
     def listed(self, container: str) -> bool:
         """Whether there is a container of this name, whoever made it. One that is only being made is not there yet."""
         return self._answer(["container", "inspect", "--format", "{{.Id}}", container]).status == 0
@@ -120,19 +106,6 @@ class Engine(Client):
         """What `volumes` asks."""
         wanted = [f"--filter=label={label}" for label in ("rocenv.version", *labels)]
         return ["volume", "ls", *wanted, "--format", "{{.Name}}"]
-
-    def digests(self, containers: Sequence[str]) -> dict[str, str]:
-        """The registry digests of the images that these containers (whole ids) were made from, where they have one."""
-        from rocenv.engine.images import image_digests
-
-        if not containers:
-            return {}
-        # A container or an image may be gone by now: what there is of the others is answered all the same.
-        rows = self._answer(["inspect", "--format", "{{.Id}} {{.Image}} {{.Config.Image}}", *containers]).stdout
-        with self._read("inspect"):
-            made = {there: (image, reference) for there, image, reference in map(str.split, rows.splitlines())}
-            images = {image for image, _ in made.values()}
-            return image_digests(made, self._answer(["image", "inspect", *images]).stdout)
 
     def volumes(self, *labels: str) -> set[str]:
         """The names of the volumes that rocenv made, of those that also carry these labels (`rocenv.owner=1000`)."""

@@ -33,7 +33,16 @@ def built(plan: Plan, wish: BuildWish) -> Plan:
     return plan._replace(labels={**plan.labels, "rocenv.plan": digest(plan)})
 
 
-def build(engine: Engine, plan: Plan, tell: Callable[[str], None]) -> None:
-    """Build the plan's image; its base must be there. Raises ImageError, with the engine's own words above it."""
+def build(engine: Engine, plan: Plan, tell: Callable[[str], None], *, base: str | None = None) -> None:
+    """Build the plan's image; its base must be there. Raises ImageError, with the engine's own words above it.
+
+    `base`: the id of the base where it is here under another name than the Dockerfile's. It is given a name for the
+    build, since a Dockerfile cannot name an id; the image is called as the Dockerfile of the plan would have it.
+    """
     tell(f"building {plan.image.reference} on {plan.image.base}")
-    engine.build(plan.dockerfile or "", plan.image.reference)
+    text = plan.dockerfile or ""
+    if base is not None:
+        name = f"rocenv/base:{base.partition(':')[2][:16]}"
+        engine.tag(base, name)
+        text = text.replace(f"FROM {plan.image.base}\n", f"FROM {name}\n", 1)
+    engine.build(text, plan.image.reference)

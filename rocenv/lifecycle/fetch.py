@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.build import build
+from rocenv.lifecycle.digests import here, pull_locked
 
 if TYPE_CHECKING:
     from rocenv.engine.pull import PullEvent
@@ -17,20 +18,27 @@ if TYPE_CHECKING:
 DISK_OF_FETCHED = 3  # an image takes about this much of what is fetched: unpacked, and the fetched layers meanwhile
 
 
-def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: Callable[[PullEvent], None]) -> None:
-    """Pull or build the plan's image unless it is there. Raises EngineError, before a pull, for one that cannot fit."""
+def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: Callable[[PullEvent], None]) -> Plan:
+    """Pull or build the plan's image unless it is there; the plan with the name by which the engine has it.
+
+    Raises EngineError, before a pull, for one that cannot fit.
+    """
     reference = plan.image.reference
-    if engine.image(reference) is not None:
-        return
+    there = here(engine, plan.image)
+    if there is not None:
+        return plan._replace(image=there)
     if plan.image.base is not None:
         base = plan._replace(image=plan.image._replace(reference=plan.image.base, base=None))
-        fetch(engine, base, tell=tell, progress=progress)
-        build(engine, plan, tell)
-        return
+        base = fetch(engine, base, tell=tell, progress=progress)
+        build(engine, plan, tell, base=base.image.local)
+        return plan
     _must_fit(engine, plan, tell)
+    if plan.image.ids:
+        return plan._replace(image=pull_locked(engine, plan.image, tell=tell, progress=progress))
     engine.pull(reference, progress)
     if engine.image(reference) is None:
         raise ImageError(f"the engine pulled `{reference}`, and does not have it", "pull it by hand, then try again")
+    return plan
 
 
 def sources_must_be(plan: Plan) -> None:

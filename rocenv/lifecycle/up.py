@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
-from rocenv.lifecycle.build import built
 from rocenv.lifecycle.decided import changes, labelled, moved
 from rocenv.lifecycle.fetch import fetch, sources_must_be
 from rocenv.lifecycle.find import elsewhere
+from rocenv.lifecycle.held import OFF, planned
 from rocenv.lifecycle.volumes import prepare, unready
 from rocenv.model.proof import Environment
 
@@ -35,20 +35,21 @@ RUNNING = "running"
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 
 
-def decide(engine: Engine, wished: Profile, request: Request) -> Plan:
+def decide(engine: Engine, wished: Profile, request: Request, *, lock: str = OFF) -> Plan:
     """The plan for this machine and this engine. Raises whatever makes that impossible, with the way out.
+
+    `lock`: how the project's lock counts, see `rocenv.lifecycle.held`.
 
     The engine's answers are awaited only after the host has been read: see `Engine.begin`.
     """
     from rocenv.engine.facts import other_kernel
     from rocenv.host import read_host
-    from rocenv.plan import make_plan
 
     host = read_host()
     if not host.live:
         raise UsageError("ROCENV_HOST names a capture, and no container can be started there", "`unset ROCENV_HOST`")
     facts = engine.facts()
-    plan = built(make_plan(wished, host, facts, request), wished.build)
+    plan = planned(wished, host, facts, request, lock)
     elsewhere = other_kernel(facts, host) if plan.devices else None
     if elsewhere is not None:
         raise elsewhere
@@ -102,7 +103,7 @@ def once_argv(
 
     name = f"{plan.name}-run-{secrets.token_hex(4)}"
     plan = plan._replace(name=name, labels={**plan.labels, "rocenv.name": name, "rocenv.once": "1"})
-    fetch(engine, plan, tell=tell, progress=progress)
+    plan = fetch(engine, plan, tell=tell, progress=progress)
     prepare(engine, plan, unready(engine, plan), tell)
     return run_argv(plan, detach=False, remove=True, interactive=interactive, tty=tty, command=command)
 
@@ -155,7 +156,7 @@ def _again(
     """
     _must_be_own(there, plan)
     if not recreate:
-        differences = changes(there, plan)
+        differences = [] if _same_but_named(engine, there, plan) else changes(there, plan)
         renumbered = moved(there, plan)
         if differences or (renumbered and there.state == RUNNING):
             _agree(there, differences or renumbered, tell=tell, ask=ask)
@@ -169,6 +170,14 @@ def _again(
     fetch(engine, plan, tell=tell, progress=progress)
     engine.remove(there.id)
     return None
+
+
+def _same_but_named(engine: Engine, there: Environment, plan: Plan) -> bool:
+    """Whether a container differs from the plan in its image's name alone: the lock's is the very image it is of."""
+    lines = changes(there, plan) if plan.image.ids and plan.image.base is None else []
+    if len(lines) != 1 or not lines[0].startswith("image: "):
+        return False
+    return engine.made_of([there.id]).get(there.id) in plan.image.ids
 
 
 def _must_be_own(there: Environment, plan: Plan) -> None:
@@ -258,15 +267,14 @@ def _started(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> s
     """The id of the container, started in the belief that its image is there: where it is not, the engine says so."""
     new = unready(engine, plan)
     if new:
-        fetch(engine, plan, tell=tell, progress=progress)
+        plan = fetch(engine, plan, tell=tell, progress=progress)
         prepare(engine, plan, new, tell)
     try:
         return engine.start(plan)
     except ImageError:
-        if engine.image(plan.image.reference) is not None:
+        if engine.image(plan.image.given) is not None:
             raise
-    fetch(engine, plan, tell=tell, progress=progress)
-    return engine.start(plan)
+    return engine.start(fetch(engine, plan, tell=tell, progress=progress))
 
 
 def _there(engine: Engine, plan: Plan) -> list[Environment]:

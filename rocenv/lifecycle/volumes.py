@@ -65,7 +65,7 @@ def _hand_over(engine: Engine, plan: Plan, volumes: Mapping[str, str], tell: Cal
     words = ["--network=none", "--user=0", "--entrypoint=chown", "--label=rocenv.once=1"]
     words += [f"--label={key}={plan.labels[key]}" for key in _LABELS if key in plan.labels]
     words += [f"--mount=type=volume,source={name},target={target}" for name, target in volumes.items()]
-    image = plan.image.reference
+    image = plan.image.given
     try:
         engine.once([*words, image, "-R", user, *volumes.values()], image)
     except RocenvError as error:

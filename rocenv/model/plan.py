@@ -42,7 +42,7 @@ class Refusal(NamedTuple):
 
 
 class ImageChoice(NamedTuple):
-    """The image decided on. `source`: catalog, profile, flag or build; `gfx` are the targets it is known to carry."""
+    """The image decided on. `source`: catalog, profile, flag, lock or build; `gfx`: the targets that it carries."""
 
     reference: str
     source: str
@@ -51,6 +51,15 @@ class ImageChoice(NamedTuple):
     gfx: tuple[str, ...] = ()
     size_bytes: int | None = None  # unpacked, where the catalog knows it
     base: str | None = None  # of one that is built here: the image that it is built on
+    # Of a locked one: the digests by which an engine may have it, and the repositories beside its own that hold it.
+    ids: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    local: str | None = None  # the id of one that is here under another name than its reference
+
+    @property
+    def given(self) -> str:
+        """What the engine is told."""
+        return self.local or self.reference
 
 
 class GpuRef(NamedTuple):

@@ -39,7 +39,7 @@ def run_argv(
         f"--workdir={plan.workdir}",
         *(f"--label={key}={value}" for key, value in plan.labels.items()),
         f"--entrypoint={program}",
-        plan.image.reference,
+        plan.image.given,
         *arguments,
     ]
 
