@@ -11,8 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -22,8 +21,7 @@ MOST = 32 << 20  # bytes: what a process may say before it is taken for one that
 log: list[tuple[str, ...]] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """What a finished process left: its exit status (negative for a signal) and its two streams as text."""
 
     argv: tuple[str, ...]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.errors import EngineError, ImageError, NameTakenError, RocenvError, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(NamedTuple):
     """One thing that an engine says: where `pattern` matches, this error, with the pattern's groups filled in."""
 
     pattern: str

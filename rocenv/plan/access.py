@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.errors import HostError
 from rocenv.model.host import DeviceNode, Gpu, Host
@@ -16,8 +16,7 @@ from rocenv.rules.nodes import KFD, UDEV_RULE, closed, label, mend, obstacle, op
 VISIBLE = {"rocr": "ROCR_VISIBLE_DEVICES", "hip": "HIP_VISIBLE_DEVICES"}
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """Devices, groups and ids as the engine takes them. `shared` names a subset that only a variable makes."""
 
     devices: tuple[str, ...] = ()

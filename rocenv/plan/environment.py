@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.model.plan import Reason
 from rocenv.model.wish import Profile
@@ -12,8 +12,7 @@ from rocenv.plan.storage import Storage
 from rocenv.rules.secrets import is_secret
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """Variables with their values, and those that are passed by name alone."""
 
     values: Mapping[str, str]

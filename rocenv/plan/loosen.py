@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.catalog.references import Reference
 from rocenv.errors import HostError, PolicyError, UsageError
@@ -22,8 +22,7 @@ _CAPABILITIES = {"ptrace": "SYS_PTRACE", "perf": "PERFMON", "numa": "SYS_NICE", 
 _VERBS = re.compile(r"/dev/infiniband/(uverbs[0-9]+|rdma_cm)")
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
+class Confinement(NamedTuple):
     """How the container is confined; `loosened` names what is less than the default, for --strict."""
 
     security: tuple[str, ...]

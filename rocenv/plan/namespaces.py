@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.errors import EngineError
 from rocenv.model.host import Caller
@@ -14,8 +14,7 @@ _SUBORDINATE = 65536  # ids that a user is commonly given in /etc/subuid and /et
 Row = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(NamedTuple):
     """Host groups by number as they are inside a namespace; `assumed` where no engine was asked for its map."""
 
     inside: Mapping[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.errors import HostError, UsageError
 from rocenv.model.host import Gpu, Host
@@ -24,8 +24,7 @@ _FORMS = "auto, all, none, dgpu, apu, count=2, 0,2, 0-3, gfx1100, 0000:03:00.0, 
 _BROAD = frozenset({"auto", "all", "dgpu", "apu"})
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The chosen GPUs in KFD order, out of those that are visible to the caller."""
 
     gpus: tuple[Gpu, ...]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.errors import UsageError
 from rocenv.model.plan import ImageChoice, Mount, Reason
@@ -19,8 +19,7 @@ _VOLUME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}")
 _COVERED = ("/opt/rocm", "/dev", "/proc", "/sys")
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(NamedTuple):
     """One kind of cache: where it lies inside, the variables that lead programs there, and what it belongs to."""
 
     target: str
@@ -49,8 +48,7 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """Mounts, and the variables that go with them."""
 
     mounts: tuple[Mount, ...]

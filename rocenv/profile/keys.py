@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 NAME = r"[a-z0-9][a-z0-9_.-]{0,62}"
 ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -21,8 +21,7 @@ CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "v
 LEVELS = ("access", "runtime", "kernel", "framework")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key: its kind (text, flag, list, or table: names of the user's own with texts, or lists, in them)."""
 
     kind: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rocenv.errors import UsageError
 from rocenv.profile.tree import Table, read_yaml
@@ -16,8 +16,7 @@ SETTINGS = "rocenv.yaml"
 SYSTEM = Path("/etc/rocenv")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A folder with profiles of its own, and perhaps settings for all of them; `label` is what origins say."""
 
     label: str

@@ -7,8 +7,8 @@ key twice, tags, several documents, too deep, too large, aliases that multiply.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from rocenv.errors import UsageError
 
@@ -17,8 +17,7 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 Span = tuple[int, int]  # where a node's text starts and ends in the file, in characters
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A scalar: its text, None for null; `plain`: without quotes."""
 
     text: str | None
@@ -27,8 +26,7 @@ class Leaf:
     plain: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """A list; `flow`: in brackets."""
 
     items: tuple[Node, ...]
@@ -37,15 +35,14 @@ class Items:
     flow: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A mapping; `places` tells where each of its keys stands, `keys` at which characters; `flow`: in braces."""
 
     entries: Mapping[str, Node]
     places: Mapping[str, str]
     where: str
     span: Span = (0, 0)
-    keys: Mapping[str, Span] = field(default_factory=dict)
+    keys: Mapping[str, Span] = MappingProxyType({})
     flow: bool = False
 
 

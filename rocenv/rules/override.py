@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rocenv.catalog import gpus as catalog
 from rocenv.errors import UsageError
@@ -49,8 +49,7 @@ def names(gfx: str, gpus: Sequence[Gpu], host: Host) -> tuple[str, ...]:
     return tuple(f"{NAME}_{first + place}" for place, gpu in enumerate(gpus) if gpu.gfx == gfx) or (NAME,)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(NamedTuple):
     """An override that people use: its value, the target that it passes for, how far that works, and why."""
 
     value: str
