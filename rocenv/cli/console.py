@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DONE = ("Pull complete", "Already exists")  # what the daemon says last of a layer
 PLAIN_SECONDS = 5.0  # between two lines of a pull where nobody watches a terminal
 
+_QUOTED = re.compile("`[^`]*`")
 # C0 controls but tab and newline, DEL, C1 controls, and the marks that turn the direction of text.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -66,14 +67,19 @@ def failed(error: RocenvError, *, as_json: bool) -> None:
         fault = {"kind": error.kind, "code": error.code, "message": error.message, "hint": error.hint}
         with suppress(ReaderGoneError, RocenvError):  # stdout itself may be the fault: it is told on stderr
             data_json({"version": 1, "status": "error", "error": fault})
-    say(f"error: {error.message}")
+    say(f"error: {_apart(error.message)}")
     if error.hint:
-        say(f"\nhint: {error.hint}")
+        say(f"\nhint: {_apart(error.hint)}")
 
 
 def warn(text: str) -> None:
     """Something that the user should know, and that does not stop the work."""
-    say(f"warning: {text}")
+    say(f"warning: {_apart(text)}")
+
+
+def _apart(text: str) -> str:
+    r"""Newlines in quotes as `\n`, other lines indented: nothing that was read passes for a line of rocenv's own."""
+    return _QUOTED.sub(lambda found: found.group().replace("\n", "\\n"), text).replace("\n", "\n  ")
 
 
 def ask(question: str) -> bool:

@@ -13,6 +13,7 @@ from rocenv.errors import UsageError
 
 if TYPE_CHECKING:
     from rocenv.checks.facts import Facts
+    from rocenv.cli.mending import Mended
     from rocenv.model.check import Finding
 
 
@@ -106,15 +107,18 @@ def _told(
     from rocenv.report.doctor import doctor_json, doctor_text
 
     worst = verdict(findings)
-    if as_json:
-        console.data_json(doctor_json(findings, worst))
-    else:
+    if not as_json:
         console.data(doctor_text(findings, worst, every=every))
+    mended: list[Mended] = []
     if fix:
         from rocenv.cli.mending import mend
 
-        mend(facts, findings, dry_run=dry_run)
-    return exit_code(findings)
+        mended = mend(facts, findings, dry_run=dry_run)
+    if as_json:
+        steps = {"steps": [step._asdict() for step in mended]} if fix else {}
+        console.data_json({**doctor_json(findings, worst), **steps})
+    failed = any(step.why is not None for step in mended)
+    return exit_code(findings) or (UsageError.code if failed else 0)
 
 
 def _pointed(log: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv import process
 from rocenv.cli import console
@@ -30,8 +30,20 @@ class Step:
     do: Callable[[], None]
 
 
-def mend(facts: Facts, findings: Sequence[Finding], *, dry_run: bool) -> None:
-    """Show the steps, then take them. What needs root, a reboot or a decision is named and not done."""
+class Mended(NamedTuple):
+    """What came of a step: done or not, and why not."""
+
+    what: str
+    undo: str
+    done: bool
+    why: str | None = None
+
+
+def mend(facts: Facts, findings: Sequence[Finding], *, dry_run: bool) -> list[Mended]:
+    """Show the steps, then take each. What needs root, a reboot or a decision is named and not done.
+
+    A step that fails is told, and does not keep the others from being taken.
+    """
     steps = [step for finding in findings if finding.verdict in _BAD for step in steps_for(finding, facts)]
     unique = list({step.what: step for step in steps}.values())
     bad = [finding for finding in findings if finding.verdict in _BAD and finding.fix]
@@ -39,14 +51,21 @@ def mend(facts: Facts, findings: Sequence[Finding], *, dry_run: bool) -> None:
         console.say(f"not done for you: {finding.check}: {finding.fix}")
     if not unique:
         console.say("there is nothing that could be mended from here")
-        return
+        return []
     for step in unique:
         console.say(f"{'would' if dry_run else 'will'} {step.what} (undo: {step.undo})")
-    if dry_run:
-        return
-    for step in unique:
+    return [Mended(step.what, step.undo, done=False) if dry_run else _taken(step) for step in unique]
+
+
+def _taken(step: Step) -> Mended:
+    """A step taken, and told."""
+    try:
         step.do()
-        console.say(f"done: {step.what}")
+    except UsageError as error:
+        console.warn(f"not done: {step.what}: {error.message}; {error.hint}")
+        return Mended(step.what, step.undo, done=False, why=f"{error.message}; {error.hint}")
+    console.say(f"done: {step.what}")
+    return Mended(step.what, step.undo, done=True)
 
 
 def steps_for(finding: Finding, facts: Facts) -> list[Step]:
@@ -135,12 +154,26 @@ def _caches(facts: Facts) -> list[Step]:
 def _opened(path: Path) -> Step:
     mode = path.stat().st_mode & 0o777
     undo = f"chmod {mode:o} {shlex.quote(str(path))}"
-    return Step(f"let you write to `{path}`", undo, lambda: path.chmod(mode | 0o700))
+
+    def do() -> None:
+        try:
+            path.chmod(mode | 0o700)
+        except OSError as error:
+            raise UsageError(
+                f"`{path}` cannot be changed: {error.strerror}", f"`ls -ld {path}` shows whose it is"
+            ) from error
+
+    return Step(f"let you write to `{path}`", undo, do)
 
 
 def _run(argv: list[str], what: str, undo: str) -> Step:
     def do() -> None:
-        done = process.run(argv, seconds=_SECONDS)
+        try:
+            done = process.run(argv, seconds=_SECONDS)
+        except process.ProgramMissingError:
+            raise UsageError(f"there is no `{argv[0]}` on PATH", f"install it, then run `{shlex.join(argv)}`") from None
+        except process.GivenUpError as error:
+            raise UsageError(str(error), f"run `{shlex.join(argv)}` by hand") from None
         if done.status != 0:
             raise UsageError(f"`{shlex.join(argv)}` failed: {done.stderr.strip()[-300:]}", "run it by hand")
 

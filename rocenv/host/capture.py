@@ -101,6 +101,8 @@ def open_capture(path: str) -> Capture:
     """The capture in a folder or a .tar.gz. Raises UsageError for anything else."""
     if os.path.isdir(path):
         name = os.path.basename(os.path.abspath(path))
+        if os.path.islink(f"{path}/root"):
+            raise _no_capture(path, "its `root` is a link, which may lead out of it")
         if not os.path.isdir(f"{path}/root"):
             raise _no_capture(path, "it has no folder `root`")
         return Capture(name, Folder(f"{path}/root"), _parsed(path, _manifest_of(path)))
@@ -128,7 +130,7 @@ def _no_capture(path: str, why: str) -> UsageError:
 def _manifest_of(path: str) -> bytes:
     """The text of a folder's devices.yaml; empty where there is none."""
     try:
-        return read_bounded(f"{path}/{MANIFEST}", _MANIFEST_BYTES)
+        return read_bounded(f"{path}/{MANIFEST}", _MANIFEST_BYTES, os.O_NOFOLLOW)
     except FileNotFoundError:
         return b""
     except OSError as error:

@@ -35,7 +35,7 @@ def parse(file: str, data: bytes) -> CdiSpec:
         spec = _load(file, data)
         common = _nodes(spec.get("containerEdits"))
         devices = {str(one["name"]): (*common, *_nodes(one.get("containerEdits"))) for one in spec.get("devices") or ()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
         return CdiSpec(file, None, problem=f"it is no CDI specification: {str(error).splitlines()[0][:200] or 'shape'}")
     return CdiSpec(file, str(spec.get("kind")), devices)
 
@@ -46,8 +46,12 @@ def _load(file: str, data: bytes) -> dict[str, Any]:
     else:
         import yaml
 
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
-            found = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (a safe loader)
+            # A few aliases of aliases are a few lines of text and no end of data; amd-ctk writes none.
+            if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data, loader)):
+                raise ValueError("it holds a YAML alias (`*name`)")
+            found = yaml.load(data, loader)  # noqa: S506 (one of the two safe loaders)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from error
     if not isinstance(found, dict):
@@ -59,5 +63,12 @@ def _nodes(edits: Any) -> tuple[CdiNode, ...]:
     """The nodes of a set of edits; on the host a node may have another path."""
     entries = (edits or {}).get("deviceNodes") or ()
     return tuple(
-        CdiNode(str(one.get("hostPath") or one["path"]), one.get("major"), one.get("minor")) for one in entries
+        CdiNode(str(one.get("hostPath") or one["path"]), _number(one, "major"), _number(one, "minor"))
+        for one in entries
     )
+
+
+def _number(node: dict[str, Any], key: str) -> int | None:
+    """A device number; YAML makes truths and dates of some, which are none."""
+    value = node.get(key)
+    return value if type(value) is int else None

@@ -49,8 +49,8 @@ def save_bundle(file: str, host: str | None, bundle: Bundle, answer: Mapping[str
         "env": dict(bundle.env) if bundle.env is not None else None,
         "doctor": answer,
     }
-    text = scrubbed(json.dumps(told, indent=1), {**_names(), **_environments(bundle.health)})
-    return save_capture(file, host, anonymous=True, beside={FILE: text.encode()})
+    clean = _within(told, {**_names(), **_environments(bundle.health)})
+    return save_capture(file, host, anonymous=True, beside={FILE: json.dumps(clean, indent=1).encode()})
 
 
 def read_bundle(data: bytes) -> Bundle | None:
@@ -78,6 +78,15 @@ def scrubbed(text: str, names: Mapping[str, str]) -> str:
     text = _HOME.sub("/home/user", text)
     text = _MAIL.sub("MAIL", text)
     return _ADDRESS.sub("ADDRESS", text)
+
+
+def _within(value: Any, names: Mapping[str, str]) -> Any:
+    """The same with every text in it scrubbed: `null` may be somebody's name, and is JSON's own word too."""
+    if isinstance(value, str):
+        return scrubbed(value, names)
+    if isinstance(value, Mapping):
+        return {key: _within(one, names) for key, one in value.items()}
+    return [_within(one, names) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _names() -> dict[str, str]:

@@ -80,7 +80,7 @@ def _own(table: Table, parent: Path, key: Key, label: str) -> Iterator[tuple[Pat
         if key.names and not re.fullmatch(key.names, name, re.ASCII):
             raise UsageError(
                 f"`{table.places.get(name, node.where)}`: `{name}` is no name for `{dotted(parent)}`",
-                f"write `{key.example}`",
+                _like(key.example, node.where),
             )
         if isinstance(node, Leaf) and node.text is None:
             yield path, Setting(None, label.format(node.where))
@@ -106,20 +106,22 @@ def value_of(node: Node, path: Path, key: Key) -> Value:
 def _text(node: Node, path: Path, key: Key, expected: str) -> str:
     if not isinstance(node, Leaf) or node.text is None:
         raise _wrong(path, node, expected, key.example)
-    if "\0" in node.text:
-        raise UsageError(f"`{node.where}`: `{dotted(path)}` holds a NUL character", f"write `{key.example}`")
+    wrong = "holds a NUL character" if "\0" in node.text else None if _encodes(node.text) else "is no UTF-8 text"
+    if wrong is not None:
+        raise UsageError(f"`{node.where}`: `{dotted(path)}` {wrong}", _like(key.example, node.where))
     if key.choices and node.text not in key.choices:
         raise _wrong(path, node, " or ".join(f"`{choice}`" for choice in key.choices), key.example, key.choices)
     if key.pattern and not re.fullmatch(key.pattern, node.text, re.ASCII):
         raise UsageError(
-            f"`{node.where}`: `{dotted(path)}` is {kind_of(node)}, which is not its form", _like(key.example)
+            f"`{node.where}`: `{dotted(path)}` is {kind_of(node)}, which is not its form",
+            _like(key.example, node.where),
         )
     return node.text
 
 
 def _wrong(path: Path, node: Node, expected: str, example: str, choices: tuple[str, ...] = ()) -> UsageError:
     close = difflib.get_close_matches(node.text or "", choices, n=1) if isinstance(node, Leaf) else []
-    hint = f"did you mean `{close[0]}`?" if close else _like(example)
+    hint = f"did you mean `{close[0]}`?" if close else _like(example, node.where)
     return UsageError(f"`{node.where}`: `{dotted(path)}` is {kind_of(node)}, expected is {expected}", hint)
 
 
@@ -129,5 +131,18 @@ def _unknown(path: Path, where: str, names: tuple[str, ...]) -> UsageError:
     return UsageError(f"`{where}`: there is no key `{dotted(path)}`", hint)
 
 
-def _like(example: str) -> str:
-    return f"write it like `{example}`"
+def _like(example: str, where: str) -> str:
+    """The form of a value, in the words of the place where it stands: a file, a flag, or a variable."""
+    value = re.sub(r"(?<=\w): ", "=", example.partition(": ")[2].strip("[]{}")).replace('"', "")
+    if where.startswith("-"):
+        return f"write it like `{where} {value}`"
+    return f"write it like `{where}={value}`" if where.startswith("ROCENV_") else f"write it like `{example}`"
+
+
+def _encodes(text: str) -> bool:
+    """False for bytes of the command line that are no text: no engine takes them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -77,8 +77,16 @@ def check_file(path: Path, name: str) -> None:
     if table is None:
         raise UsageError(f"there is no file `{name}`", "`rocenv profiles validate FILE` checks another one")
     checked(table, _PROJECT, apart=ENVIRONMENTS)
-    for one in _environments(table).values():
+    environments = _environments(table)
+    for one in environments.values():
         checked(one, KEYS)
+    known = {*environments, *(name for place in places() for name in place.names())}
+    for one in (table, *environments.values()):
+        base = _text_of(one, "extends")
+        if base is not None and base not in known:
+            close = difflib.get_close_matches(base, known, n=1)
+            hint = f"did you mean `{close[0]}`?" if close else "`rocenv profiles list` shows what there is"
+            raise UsageError(f"`{one.entries['extends'].where}`: there is no profile `{base}` to build on", hint)
 
 
 def _default(own: Layer, environments: Mapping[str, Table]) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rocenv.model.check import LAYERS, Check, Finding
+from rocenv.report.text import one_line
 
 _ORDER = ("fail", "warn", "info", "ok", "skip")
 _NEEDS = {
@@ -44,7 +45,11 @@ def doctor_text(findings: Sequence[Finding], verdict: str, *, every: bool = Fals
 
 
 def _block(one: Finding) -> str:
-    """One finding: its verdict and id, the cause, what was seen, and what is to be done."""
+    """One finding: its verdict and id, the cause, what was seen, and what is to be done.
+
+    Each stays on its own line: what was read may hold newlines, and must not pass for another finding.
+    """
+    one = one._replace(**{key: one_line(value) for key, value in _words(one).items()})
     head = f"{one.verdict.ljust(4)}  {one.check}"
     lines = [f"{head}: {one.cause}" if one.cause else f"{head}: {one.evidence}"]
     if one.cause:
@@ -56,6 +61,11 @@ def _block(one: Finding) -> str:
     if one.verify and one.verdict in ("fail", "warn"):
         lines.append(f"      verify: {one.verify}")
     return "\n".join(lines)
+
+
+def _words(one: Finding) -> dict[str, str]:
+    told = {"evidence": one.evidence, "cause": one.cause, "fix": one.fix, "verify": one.verify}
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def _said(one: Finding) -> str | None:

@@ -17,6 +17,11 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    r"""A text as one line: its newlines as `\n`."""
+    return text.replace("\n", "\\n")
+
+
 def size(count: int | None) -> str:
     """Bytes in binary units with three significant digits (`192 GiB`, `1.5 GiB`); `-` for None."""
     if count is None:

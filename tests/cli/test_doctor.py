@@ -248,3 +248,61 @@ def test_a_bundle_can_be_read_again(host: Build, ask: Ask, tmp_path: Path) -> No
         assert stream is not None
         told = json.load(stream)
     assert told["doctor"]["verdict"] == "fail"
+
+
+def test_the_answer_is_one_document_where_mending_fails(
+    host: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "compose.yaml"
+    file.write_text(COMPOSE)
+    (tmp_path / "compose.yaml.rocenv-backup").write_text("kept")
+    place = host(run_as=ROOT, groups={"render": 992, "video": 44})
+    assert run(["doctor", "--host", place, "--compose", str(file), "--fix", "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    (step,) = told["steps"]
+    assert (told["status"], told["verdict"], step["done"]) == ("ok", "fail", False)
+    assert "is there already" in step["why"]
+    (tmp_path / "compose.yaml.rocenv-backup").unlink()
+    run(["doctor", "--host", place, "--compose", str(file), "--fix", "--json"])
+    (step,) = json.loads(capsys.readouterr().out)["steps"]
+    assert (step["done"], step["why"]) == (True, None)
+
+
+AMD_CTK = """#!/bin/sh
+# A stand-in for AMD's tool: it writes a specification of a node that is here.
+for word; do case $word in --output=*) file=${word#--output=};; esac; done
+printf '%s' '{"cdiVersion": "0.6.0", "kind": "amd.com/gpu", "devices": []}' > "$file"
+"""
+
+
+@pytest.mark.parametrize(("tool", "done"), [(AMD_CTK, True), ("#!/bin/sh\necho no driver >&2; exit 1\n", False),
+                                            (None, False)])  # fmt: skip
+def test_a_stale_specification_of_one_s_own_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str | None, done: bool
+) -> None:
+    """The only live facts are those of the folder: AMD's tool itself needs its driver."""
+    from rocenv.checks.facts import Facts
+    from rocenv.checks.run import run as run_checks
+    from rocenv.cli.mending import mend
+    from rocenv.host import examine
+
+    (tmp_path / "bin").mkdir()
+    if tool is not None:
+        (tmp_path / "bin/amd-ctk").write_text(tool)
+        (tmp_path / "bin/amd-ctk").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    spec = tmp_path / "config/cdi/amd.json"
+    spec.parent.mkdir(parents=True)
+    node = {"path": "/dev/dri/renderD199"}
+    spec.write_text(
+        json.dumps({"kind": "amd.com/gpu", "devices": [{"name": "0", "containerEdits": {"deviceNodes": [node]}}]})
+    )
+    found, health = examine()
+    facts = Facts(host=found, health=health)
+    (finding,) = run_checks(facts, only=["engine.cdi-fresh"])[-1:]
+    assert (finding.check, finding.verdict) == ("engine.cdi-fresh", "warn")
+    (step,) = mend(facts, [finding], dry_run=True)
+    assert "renderD199" in spec.read_text()
+    (step,) = mend(facts, [finding], dry_run=False)
+    assert (step.done, "renderD199" in spec.read_text()) == (done, not done), step

@@ -58,6 +58,26 @@ def test_validate(run: Run) -> None:
     assert run("validate", "nowhere.yaml")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("extends: nope\n", "`rocenv.yaml:1`: there is no profile `nope`"),
+        ("extends: pytorhc\n", "did you mean `pytorch`?"),
+        ("environments:\n  a: {extends: nope}\n", "`rocenv.yaml:2`: there is no profile `nope`"),
+    ],
+)
+def test_validate_looks_for_what_a_profile_builds_on(run: Run, text: str, told: str) -> None:
+    Path("rocenv.yaml").write_text(text)
+    status, _, err = run("validate")
+    assert status == 2
+    assert told in err
+
+
+def test_validate_knows_a_file_s_own_environments(run: Run) -> None:
+    Path("rocenv.yaml").write_text("environments: {a: {extends: pytorch}, b: {extends: a}}\n")
+    assert run("validate")[0] == 0
+
+
 def test_schema(run: Run) -> None:
     status, out, _ = run("schema")
     assert status == 0

@@ -176,6 +176,26 @@ def test_a_broken_cdi_specification_is_told(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kind: amd.com/gpu\na: &a [x]\nb: &b [*a, *a, *a]\ndevices: [*b, *b]\n", "alias"),
+        ('kind: amd.com/gpu\nx: !!int ""\n', "no CDI"),
+        ("kind: amd.com/gpu\nx: !!bool xx\n", "no CDI"),
+        ("kind: amd.com/gpu\nx: !!timestamp xx\n", "no CDI"),
+        ("kind: amd.com/gpu\nx: !!python/object/apply:os.system [id]\n", "no CDI"),
+    ],
+)
+def test_a_cdi_specification_of_tricks_is_told(text: str, words: str) -> None:
+    assert words in str(cdi.parse("/etc/cdi/a.yaml", text.encode()).problem)
+
+
+def test_odd_numbers_of_a_cdi_specification_are_none() -> None:
+    node = "{path: /dev/kfd, major: 2001-01-01, minor: yes}"
+    text = f"kind: amd.com/gpu\ndevices: [{{name: 1, containerEdits: {{deviceNodes: [{node}]}}}}]\n"
+    assert cdi.parse("/etc/cdi/a.yaml", text.encode()).devices == {"1": (CdiNode("/dev/kfd", None, None),)}
+
+
+@pytest.mark.parametrize(
     ("files", "version"),
     [
         ({"/var/lib/dpkg/status": "Package: a\nVersion: 1\n\nPackage: linux-firmware\nStatus: ok\nVersion: 20240318"},

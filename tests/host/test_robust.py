@@ -295,6 +295,20 @@ def test_a_manifest_of_tricks_is_refused(built: Build, text: str, words: str) ->
         read_host(str(folder))
 
 
+def test_a_root_or_manifest_that_is_a_link_is_refused(built: Build, tmp_path: Path) -> None:
+    folder = built("rx7900xtx")
+    (folder / "root").rename(tmp_path / "elsewhere")
+    (folder / "root").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="its `root` is a link"):
+        read_host(str(folder))
+    (folder / "root").unlink()
+    (tmp_path / "elsewhere").rename(folder / "root")
+    (folder / "devices.yaml").rename(tmp_path / "other.yaml")
+    (folder / "devices.yaml").symlink_to(tmp_path / "other.yaml")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_host(str(folder))
+
+
 def test_a_number_beyond_all_measure_is_none(built: Build) -> None:
     folder = built("rx7900xtx")
     (folder / "devices.yaml").write_text(f"run_as: {{uid: 0x{'f' * 5000}, gid: 5, groups: [7]}}\n")

@@ -81,3 +81,18 @@ def test_words_within_words_are_no_names() -> None:
     assert scrubbed("realice alice alice-x", {"alice": "user"}) == "realice user alice-x"
     assert scrubbed("version 1.2.3.4.5 at 127.0.0.1", {}).endswith("127.0.0.1")
     assert json.loads(scrubbed(json.dumps({"a": "/home/bob/x"}), {})) == {"a": "/home/user/x"}
+
+
+@pytest.mark.parametrize("name", ["null", "true", "version", "engine"])
+def test_a_user_may_have_a_word_of_json_as_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SUDO_USER", name)
+    host = str(builder.build(builder.describe("rx7900xtx"), tmp_path / "host"))
+    file = tmp_path / "b.tar.gz"
+    health = EngineHealth("docker", free_bytes=None, said=f"{name} may not")
+    save_bundle(str(file), host, Bundle(ENGINE, health, {"HSA_X": "1"}), {})
+    with tarfile.open(file) as members:
+        stream = members.extractfile(f"b/root/captures/{FILE}")
+        assert stream is not None
+        back = read_bundle(stream.read())
+    assert back is not None
+    assert back.health == health._replace(said="user may not")

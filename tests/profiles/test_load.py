@@ -315,3 +315,23 @@ def test_no_home_is_no_fault(layers: Layers, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.delenv("HOME", raising=False)
     assert layers.load("pytorch").image.family == "rocm/pytorch"
+
+
+@pytest.mark.parametrize(
+    ("flags", "hint"),
+    [
+        ({"loosen": ["nope"]}, "write it like `--loosen ptrace`"),
+        ({"shm_size": "foo"}, "write it like `--shm-size 16g`"),
+        ({"ports": ["x"]}, "write it like `--port 127.0.0.1:8000:8000`"),
+        ({"env": {"1": "2"}}, "write it like `-e NCCL_DEBUG=INFO`"),
+    ],
+)
+def test_a_hint_for_a_flag_speaks_of_the_flag(layers: Layers, flags: dict[str, object], hint: str) -> None:
+    with pytest.raises(UsageError) as told:
+        layers.load("pytorch", flags)
+    assert told.value.hint == hint
+
+
+def test_bytes_that_are_no_text_are_refused(layers: Layers) -> None:
+    with pytest.raises(UsageError, match="is no UTF-8 text"):
+        layers.load("pytorch", {"env": {"A": os.fsdecode(b"x\xff")}})
