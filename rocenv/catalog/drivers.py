@@ -31,6 +31,6 @@ def _decoded(code: str) -> str:
 
 def series_of(module: str) -> str | None:
     """The series (`30.30`) whose module prints this version: its releases share it, so that no more can be told."""
-    rows = [row for row in load("drivers")["releases"] if row["module"] == module]
+    rows = [row for row in load("drivers")["releases"] if row.get("module") == module]
     series = {".".join(str(row["release"]).split(".")[:2]) for row in rows}
     return series.pop() if len(series) == 1 else None

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from rocenv.catalog import gpus, releases
+from rocenv.catalog import gpus, grammar, releases
 from rocenv.catalog.references import DOCKER_HUB, Reference
-from rocenv.catalog.table import load
-from rocenv.catalog.versions import Constraint, Version
-
-# Groups of a grammar that are no framework.
-_PLAIN = frozenset({"rocm", "rocm_digits", "ubuntu", "ubuntu_major", "python", "flavor", "target", "release", "build"})
+from rocenv.catalog.table import load, verified
+from rocenv.catalog.versions import Version
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """Images of one kind: how their tags are written and what all of them share."""
 
     name: str
@@ -29,10 +23,16 @@ class Family:
     compiler: bool  # holds hipcc: code for any target can be built in it
     instead_of: str | None  # the family that this one stands in for, on GPUs that the other does not serve
     prefer: Mapping[str, str]
+    kind: str = "framework"  # base | framework | training | serving | application | community | tool
+    previews: bool = False  # its own releases are built on previews of ROCm: those are no mark against its images
+    superseded_by: str | None = None
+    cuda: str | None = None  # which tags of its repository are other builds, in words
+    note: str | None = None
+    source: str = ""
+    main: str | None = None  # the framework, or `release`, by whose version its images are newer and older
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogImage:
+class CatalogImage(NamedTuple):
     """One image as far as the catalog and its tag tell; unknown is None."""
 
     family: str
@@ -53,13 +53,42 @@ class CatalogImage:
     listed: bool = False  # the catalog names this very tag
     doubtful: bool = False
     size_bytes: int | None = None
-    quirks: tuple[str, ...] = field(default=())
+    quirks: tuple[str, ...] = ()
+    gfx_seen: tuple[str, ...] = ()  # of an unverified list the targets on which it was seen to run
+    os: str | None = None  # a system that is no Ubuntu: AlmaLinux 8, CentOS 7
+    target: str | None = None  # the GPU family that the tag itself names: cdna, mi35x, gfx94X-dcgpu
+    release: str | None = None  # the family's own release number: v26.5
+    workdir: str | None = None
+    command: str | None = None
+    env: Mapping[str, str] = {}
+    port: int | None = None
+    volume: str | None = None  # where it keeps what should outlive it
+    base: str | None = None
+    driver: str | None = None  # a constraint on AMD's driver release that the software itself has
+    only: str | None = None  # the line of GPUs (Instinct) that AMD lists this pairing for; None: no such limit was read
+    digest: str | None = None  # how its digest began when it was seen
+    pushed: str | None = None
+    size_note: str | None = None
+    sources: Mapping[str, str] = {}
 
     def carries(self, gfx: str) -> bool | None:
         """Whether code for a target is in the image, also through its generic target; None where that is unknown."""
         if self.gfx is None:
             return None
         return gpus.covered(gfx, self.gfx)
+
+    @property
+    def version(self) -> Version | None:
+        """The version of what its family is for: of vLLM in an image of vLLM, the family's own release in Primus."""
+        main = _family(self.family).main
+        text = self.release if main == "release" else self.frameworks.get(main or "")
+        return Version.parse(text) if text else None
+
+    def sure_of(self, gfx: str) -> bool:
+        """True where a verified list, or a run that was seen, says that code for a target is in the image."""
+        if gfx in self.gfx_seen:
+            return True
+        return self.gfx_verified and bool(self.carries(gfx))
 
 
 def families() -> tuple[Family, ...]:
@@ -113,6 +142,13 @@ def _family(name: str) -> Family:
         compiler=table.get("compiler", False),
         instead_of=table.get("instead_of"),
         prefer=table.get("prefer", {}),
+        kind=table["kind"],
+        previews=table.get("previews", False),
+        superseded_by=table.get("superseded_by"),
+        cuda=table.get("cuda"),
+        note=table.get("note"),
+        source=table["source"],
+        main=table.get("main"),
     )
 
 
@@ -130,77 +166,85 @@ def _listed(name: str, entry: Mapping[str, Any]) -> CatalogImage:
 def _image(name: str, reference: Reference, entry: Mapping[str, Any] | None = None) -> CatalogImage | None:
     table = load("images")["families"][name]
     moving = reference.tag in table.get("moving", ())
-    facts = {} if moving or reference.tag is None else _parsed(table["grammars"], reference.tag)
-    if facts is None:
-        return None
-    facts = {**table["repositories"][reference.repository], **facts}
-    rocm = Version.parse(facts["rocm"]) if "rocm" in facts else None
-    gfx, verified, source = _targets(table, facts, rocm)
+    in_tag = {} if reference.tag is None else grammar.parsed(table["grammars"], reference.tag)
+    if in_tag is None:
+        if not moving:
+            return None
+        in_tag = {}
     entry = entry or {}
+    said = {**table["repositories"][reference.repository], **in_tag, **entry.get("facts", {})}
+    facts, sources, quirks = _gathered(table, said)
+    rocm = Version.parse(said["rocm"]) if "rocm" in said else None
+    gfx, seen, gfx_source = _targets(table, said, facts, sources, rocm)
+    python_path = facts.get("python_env")
     return CatalogImage(
         family=name,
         reference=reference,
         rocm=rocm,
-        ubuntu=facts.get("ubuntu"),
-        python=facts.get("python"),
-        frameworks={key: value for key, value in facts.items() if key not in _PLAIN},
-        flavor=facts.get("flavor"),
+        ubuntu=said.get("ubuntu"),
+        python=said.get("python"),
+        frameworks={key: value for key, value in said.items() if key not in grammar.PLAIN},
+        flavor=said.get("flavor"),
         gfx=gfx,
-        gfx_verified=verified,
-        gfx_source=source,
+        gfx_verified=gfx_source is not None and verified("images", gfx_source),
+        gfx_source=gfx_source,
         compiler=table.get("compiler", False),
-        user=table.get("user"),
-        python_path=_python_path(table, facts),
-        entrypoint=table.get("entrypoint"),
+        user=facts.get("user"),
+        python_path=python_path and python_path.replace("{python}", said.get("python", "3")),
+        entrypoint=facts.get("entrypoint"),
         moving=moving,
         listed=bool(entry),
         doubtful=entry.get("doubtful", False),
         size_bytes=entry.get("size_bytes"),
-        quirks=tuple(table.get("quirks", ())),
+        quirks=quirks,
+        gfx_seen=seen,
+        os=said.get("os"),
+        target=said.get("target"),
+        release=said.get("release"),
+        workdir=facts.get("workdir"),
+        command=facts.get("command"),
+        env=facts.get("env", {}),
+        port=facts.get("port"),
+        volume=facts.get("volume"),
+        base=facts.get("base"),
+        driver=facts.get("driver"),
+        only=facts.get("only"),
+        digest=entry.get("digest"),
+        pushed=entry.get("pushed"),
+        size_note=facts.get("size"),
+        sources={"tag": entry.get("source") or table["source"], **sources},
     )
 
 
-def _parsed(grammars: list[str], tag: str) -> dict[str, str] | None:
-    """The facts in a tag, or None where no grammar fits it."""
-    for grammar in grammars:
-        match = re.fullmatch(grammar, tag, re.ASCII)
-        if match is not None:
-            facts = {key: value for key, value in match.groupdict().items() if value is not None}
-            if "rocm_digits" in facts:
-                facts["rocm"] = ".".join(facts.pop("rocm_digits"))
-            if "ubuntu_major" in facts:
-                facts["ubuntu"] = facts.pop("ubuntu_major") + ".04"
-            return facts
-    return None
+def _gathered(
+    table: Mapping[str, Any], said: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str], tuple[str, ...]]:
+    """Of a family's facts those that hold for a tag: by name (the first one counts), their sources, all quirks."""
+    facts: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    quirks: list[str] = []
+    for rule in grammar.holding(table.get("facts", ()), said):
+        for key, value in rule.items():
+            if key == "quirk":
+                quirks.append(value)
+            elif key not in ("when", "source") and key not in facts:
+                facts[key], sources[key] = value, rule["source"]
+    return facts, sources, tuple(quirks)
 
 
 def _targets(
-    table: Mapping[str, Any], facts: Mapping[str, str], rocm: Version | None
-) -> tuple[tuple[str, ...] | None, bool, str | None]:
-    """The gfx targets in an image, whether they were verified, and where that was read."""
-    if "target" in facts:
-        return tuple(table["targets"].get(facts["target"], ())) or None, True, table["targets_source"]
-    for rule in table.get("gfx", ()):
-        if not _holds(rule, facts):
-            continue
-        if rule["targets"] != "release":
-            return tuple(rule["targets"]), rule["verified"], rule["source"]
-        release = releases.release(rocm) if rocm else None
-        return (release.gfx, rule["verified"], rule["source"]) if release and release.gfx else (None, False, None)
-    return None, False, None
-
-
-def _python_path(table: Mapping[str, Any], facts: Mapping[str, str]) -> str | None:
-    for rule in table.get("python_env", ()):
-        if _holds(rule, facts):
-            path: str = rule["path"]
-            return path.replace("{python}", facts.get("python", "3"))
-    return None
-
-
-def _holds(rule: Mapping[str, Any], facts: Mapping[str, str]) -> bool:
-    """True where every fact that a rule's `when` names is known and within its constraint."""
-    return all(
-        key in facts and Constraint.parse(constraint).allows(Version.parse(facts[key]))
-        for key, constraint in rule.get("when", {}).items()
-    )
+    table: Mapping[str, Any],
+    said: Mapping[str, str],
+    facts: Mapping[str, Any],
+    sources: Mapping[str, str],
+    rocm: Version | None,
+) -> tuple[tuple[str, ...] | None, tuple[str, ...], str | None]:
+    """The gfx targets in an image, those of them on which it was seen to run, and where that was read."""
+    if "target" in said:
+        named = table["targets"].get(said["target"])
+        return (tuple(named["gfx"]), tuple(named.get("seen", ())), named["source"]) if named else (None, (), None)
+    wanted = facts.get("gfx")
+    if wanted != "release":
+        return (None, (), None) if wanted is None else (tuple(wanted), (), sources["gfx"])
+    release = releases.release(rocm) if rocm else None
+    return (release.gfx, (), sources["gfx"]) if release and release.gfx else (None, (), None)

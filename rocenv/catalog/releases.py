@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocenv.catalog import drivers
 from rocenv.catalog.table import load
@@ -14,8 +13,7 @@ from rocenv.catalog.versions import PREVIEW, Version
 LISTED, OUTSIDE, UNKNOWN = "listed", "outside", "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """One ROCm release. `gfx` are the targets that its lists hold, empty where no list was read."""
 
     version: Version
@@ -25,10 +23,11 @@ class Release:
     gfx: tuple[str, ...]
     gfx_source: str | None
     note: str | None
+    hip_build: str | None = None  # the last number of its HIP, which several releases may share
+    source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DriverSeries:
+class DriverSeries(NamedTuple):
     """A series of AMD's driver releases (30.30) with the ROCm minor releases that AMD names with it."""
 
     name: str
@@ -93,8 +92,14 @@ def hip_of(rocm: Version) -> Version:
 
 
 def rocm_of_hip(hip: Version) -> tuple[Version, ...]:
-    """The ROCm releases whose HIP has this number (7.15 → 10.0.0); empty where none is known."""
-    return tuple(one.version for one in releases() if hip.within(one.hip) or one.hip.within(hip))
+    """The ROCm releases whose HIP has this number; empty where none is known.
+
+    The build tells them apart as far as it can: 7.1.25424 is 7.1.0, 7.2.53211 one of 7.2.1 to 7.2.4. 7.15 is 10.0.0.
+    """
+    minor = [one for one in releases() if hip.within(one.hip) or one.hip.within(hip)]
+    build = str(hip.numbers[2]) if len(hip.numbers) > 2 else None  # noqa: PLR2004
+    exact = [one for one in minor if build is not None and one.hip_build == build]
+    return tuple(one.version for one in exact or minor)
 
 
 def driver_series(release_text: str | None, module: str | None) -> DriverSeries | None:
@@ -146,4 +151,6 @@ def _release(row: dict[str, Any]) -> Release:
         gfx=tuple(row.get("gfx", ())),
         gfx_source=row.get("gfx_source"),
         note=row.get("note"),
+        hip_build=row.get("hip_build"),
+        source=row["source"],
     )

@@ -15,3 +15,15 @@ COMPILED = FOLDER / "compiled"
 def load(name: str) -> Any:
     """The table `name` as plain data, read once per process. Its shape is told by its YAML and its query module."""
     return json.loads((COMPILED / f"{name}.json").read_bytes())
+
+
+@cache
+def verified(name: str, source: str) -> bool:
+    """False where one of the sources that a fact of table `name` names is hearsay, by the table itself."""
+    known = load(name)["sources"]
+    return not any(known.get(key, {}).get("hearsay") for key in keys(source))
+
+
+def keys(source: str) -> list[str]:
+    """The keys of sources in the text that names them: `docs, inferred: a remark` names docs and inferred."""
+    return [key.strip() for key in source.partition(":")[0].split(",")]
