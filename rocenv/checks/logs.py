@@ -11,7 +11,7 @@ from collections.abc import Iterator
 _MOST = 4_000  # lines from each end: what failed stands at the end of a log, what it was at its beginning
 _LONGEST = 2000
 _PASTED = 300  # lines: a text of fewer may have been broken by a terminal or a mail
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f]")
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f]+")
 _QUOTES = str.maketrans(dict.fromkeys("'`´‘’‚‛“”„‟«»‹›「」『』＂＇", '"'))
 # What the C library says in other languages (glibc's catalogues), as its English words.
 _SAID = {
