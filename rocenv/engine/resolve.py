@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import urllib.error
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rocenv.catalog import images as catalog
@@ -14,16 +11,10 @@ from rocenv.catalog.references import Reference
 from rocenv.engine import registry
 from rocenv.errors import RocenvError, UsageError
 from rocenv.model.health import ImageView
-from rocenv.rules.tags import nearest
 
 if TYPE_CHECKING:
     from rocenv.engine.engine import Engine
     from rocenv.engine.images import ImageFacts
-
-NOT_FOUND = 404
-_STATES = {NOT_FOUND: "no-tag", 429: "busy"}
-_REFUSED = (401, 403)
-_BAD_ANSWER = (ValueError, KeyError, TypeError, AttributeError)
 
 
 def view(reference: str, engine: Engine | None, machine: str | None) -> ImageView:
@@ -44,7 +35,7 @@ def view(reference: str, engine: Engine | None, machine: str | None) -> ImageVie
         return known._replace(said=error.message)
     if local is not None:
         return _from_engine(known, local)
-    return look_up(known, wanted, _config(engine), machine)
+    return look_up(known, wanted, registry.settings(engine), machine)
 
 
 def _from_catalog(reference: str, wanted: Reference) -> ImageView:
@@ -97,102 +88,21 @@ def _release(env: Mapping[str, str]) -> str | None:
     return told if re.fullmatch(r"\d+\.\d+(\.\d+)?", told) else None
 
 
-def _config(engine: Engine) -> Mapping[str, Any]:
-    """The daemon's settings of registries: mirrors, and which speak plain HTTP."""
-    if engine.kind == "podman":
-        return {}
-    from rocenv import process
-
-    done = process.run([engine.program, "info", "--format", "{{json .RegistryConfig}}"], seconds=20)
-    try:
-        found = json.loads(done.stdout)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def look_up(known: ImageView, wanted: Reference, config: Mapping[str, Any], machine: str | None) -> ImageView:
-    """The registry's answer; the places are tried as the daemon does, and the first that answers counts."""
-    last: ImageView = known._replace(state="unreachable", said="no registry was asked")
-    for source in registry.sources(wanted.full, config):
-        try:
-            return _found(known, source, machine)
-        except urllib.error.HTTPError as error:
-            answer = _refusal(known, source, wanted, error)
-            if answer.state != "unreachable":
-                return answer
-            last = answer
-        except OSError as error:
-            last = known._replace(state="unreachable", said=f"{source.base}: {getattr(error, 'reason', None) or error}")
-        except _BAD_ANSWER as error:
-            last = known._replace(state="unreachable", said=f"{source.base} answers what is no manifest: {error}")
-    return last
-
-
-def _found(known: ImageView, source: registry.Source, machine: str | None) -> ImageView:
-    """An image that is there: its platforms and how much a pull fetches."""
-    top = registry.manifest(source, source.version)
-    if "manifests" not in top:
-        return known._replace(state="found", said=None, compressed_bytes=registry.layers_size(top))
-    platforms = [entry.get("platform") or {} for entry in top["manifests"]]
-    machines = tuple(dict.fromkeys(str(one["architecture"]) for one in platforms if one.get("os") == "linux"))
-    found = known._replace(state="found", said=None, machines=machines or known.machines)
+    """The registry's answer: there, and for which machines; or what it answers instead, and what is near."""
     try:
-        own = registry.manifest(source, registry.pick(top, machine))
-        return found._replace(compressed_bytes=registry.layers_size(own))
-    except KeyError:
-        return found  # not for this machine, which `image.arch` says
+        found = registry.find(wanted, config, platform=registry.platform_of(machine))
+    except registry.RegistryError as error:
+        if error.state == "no-platform":  # it is there, and not for this machine: `image.arch` says so
+            return known._replace(state="found", said=None, machines=_machines(error.platforms) or known.machines)
+        state = "unreachable" if error.state == "bad" else error.state
+        return known._replace(state=state, said=error.said, nearest=error.nearest)
+    found.session.close()
+    machines = _machines(found.platforms) or known.machines
+    return known._replace(state="found", said=None, machines=machines, compressed_bytes=found.manifest.size)
 
 
-def _refusal(known: ImageView, source: registry.Source, wanted: Reference, error: urllib.error.HTTPError) -> ImageView:
-    """What a registry means by an error: a missing tag, a missing repository, a login, or a limit."""
-    said = error.read(65536).decode(errors="replace")
-    error.close()
-    host = source.base.partition("://")[2]
-    state = _STATES.get(error.code, "unreachable")
-    near = _near(source, wanted) if state == "no-tag" and "NAME_UNKNOWN" not in said else ()
-    if error.code in _REFUSED or near is None or "NAME_UNKNOWN" in said:
-        siblings = _siblings(source, wanted)
-        return known._replace(state="no-repository", said=f"{host} answers {error.code}", nearest=siblings)
-    what = "manifest unknown" if state == "no-tag" else f"{host} answers {error.code}"
-    return known._replace(state=state, said=what, nearest=near)
-
-
-def _near(source: registry.Source, wanted: Reference) -> tuple[str, ...] | None:
-    """The same tag in a sibling repository, then the nearest tags of this one; None where this has no tags at all."""
-    try:
-        tags = registry.tags(source)
-    except urllib.error.HTTPError as error:
-        error.close()
-        return None if error.code == NOT_FOUND else _siblings(source, wanted)
-    except (OSError, *_BAD_ANSWER):
-        return _siblings(source, wanted)
-    own = [replace(wanted, tag=tag, digest=None).familiar for tag in nearest(wanted.tag or "latest", tags)]
-    return (*_siblings(source, wanted), *own)
-
-
-def _siblings(source: registry.Source, wanted: Reference) -> tuple[str, ...]:
-    """Repositories of the same kind (vllm, vllm-dev) that have this very tag."""
-    stem = _stem(wanted.repository)
-    names = [
-        name
-        for family in catalog.families()
-        for name in family.repositories
-        if family.registry == wanted.registry and name != wanted.repository and _kin(stem, _stem(name))
-    ]
-    found = []
-    for name in names[:4]:
-        try:
-            registry.manifest(replace(source, repository=name), wanted.tag or "latest")
-        except (OSError, *_BAD_ANSWER):
-            continue
-        found.append(replace(wanted, repository=name, digest=None).familiar)
-    return tuple(found)
-
-
-def _stem(repository: str) -> str:
-    return repository.rpartition("/")[2].partition("-")[0]
-
-
-def _kin(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _machines(platforms: Sequence[str]) -> tuple[str, ...]:
+    """The processors of those platforms that are Linux's."""
+    parts = [platform.split("/") for platform in platforms]
+    return tuple(dict.fromkeys(words[1] for words in parts if words[0] == "linux" and len(words) > 1))

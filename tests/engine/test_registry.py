@@ -10,57 +10,48 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rocenv.engine.registry import Source, compressed_size, sources, split
+from rocenv.catalog.references import Reference
+from rocenv.engine.registry import Place, compressed_size, places
 
 if TYPE_CHECKING:
     from engine.conftest import Registry
 
-DIGEST = "sha256:" + "0" * 64
+HUB = "https://registry-1.docker.io"
 
 
-@pytest.mark.parametrize(
-    ("reference", "parts"),
-    [
-        ("busybox", ("docker.io", "library/busybox", "latest")),
-        ("busybox:1.36", ("docker.io", "library/busybox", "1.36")),
-        ("rocm/pytorch", ("docker.io", "rocm/pytorch", "latest")),
-        ("rocm/pytorch:a_b-1.2", ("docker.io", "rocm/pytorch", "a_b-1.2")),
-        (f"rocm/pytorch:x@{DIGEST}", ("docker.io", "rocm/pytorch", DIGEST)),
-        (f"rocm/pytorch@{DIGEST}", ("docker.io", "rocm/pytorch", DIGEST)),
-        ("127.0.0.1:5000/a", ("127.0.0.1:5000", "a", "latest")),
-        ("127.0.0.1:5000/a/b:c", ("127.0.0.1:5000", "a/b", "c")),
-        ("localhost/a", ("localhost", "a", "latest")),
-        ("ghcr.io/rocm/x:1", ("ghcr.io", "rocm/x", "1")),
-    ],
-)
-def test_a_reference_is_taken_apart_by_dockers_rules(reference: str, parts: tuple[str, str, str]) -> None:
-    assert split(reference) == parts
+def bases(reference: str, config: dict[str, Any]) -> list[str]:
+    return [place.base for place in places(Reference.parse(reference), config)]
 
 
 def test_mirrors_are_asked_before_docker_hub() -> None:
     config = {"Mirrors": ["http://127.0.0.1:5000/", "https://mirror.example.com"]}
-    assert sources("rocm/pytorch:x", config) == [
-        Source("http://127.0.0.1:5000", "rocm/pytorch", "x"),
-        Source("https://mirror.example.com", "rocm/pytorch", "x"),
-        Source("https://registry-1.docker.io", "rocm/pytorch", "x"),
-    ]
+    assert places(Reference.parse("rocm/pytorch:x"), config) == (
+        Place("http://127.0.0.1:5000", "rocm/pytorch", verified=False),
+        Place("https://mirror.example.com", "rocm/pytorch"),
+        Place(HUB, "rocm/pytorch"),
+    )
 
 
 @pytest.mark.parametrize(
-    ("reference", "config", "base"),
+    ("reference", "config", "expected"),
     [
-        ("reg.example.com/a", {}, "https://reg.example.com"),
-        ("reg.example.com/a", {"IndexConfigs": {"reg.example.com": {"Secure": False}}}, "http://reg.example.com"),
-        ("127.0.0.1:5000/a", {}, "http://127.0.0.1:5000"),
-        ("localhost:5000/a", {}, "http://localhost:5000"),
-        ("localhost.example.com/a", {}, "https://localhost.example.com"),
-        ("reg.example.com/a", {"Mirrors": ["http://m"]}, "https://reg.example.com"),
+        ("reg.example.com/a", {}, ["https://reg.example.com"]),
+        ("reg.example.com/a", {"IndexConfigs": {"reg.example.com": {"Secure": False}}},
+         ["https://reg.example.com", "http://reg.example.com"]),
+        ("127.0.0.1:5000/a", {}, ["https://127.0.0.1:5000", "http://127.0.0.1:5000"]),
+        ("localhost:5000/a", {}, ["https://localhost:5000", "http://localhost:5000"]),
+        ("localhost.example.com/a", {}, ["https://localhost.example.com"]),
+        ("10.1.2.3:5000/a", {"InsecureRegistryCIDRs": ["10.1.0.0/16"]},
+         ["https://10.1.2.3:5000", "http://10.1.2.3:5000"]),
+        ("10.2.2.3:5000/a", {"InsecureRegistryCIDRs": ["10.1.0.0/16"]}, ["https://10.2.2.3:5000"]),
+        ("reg.example.com/a", {"Mirrors": ["http://m"]}, ["https://reg.example.com"]),
+        ("ubuntu", {}, [HUB]),
     ],
-)
+)  # fmt: skip
 def test_plain_http_is_for_this_machine_and_for_whom_the_daemon_says(
-    reference: str, config: dict[str, Any], base: str
+    reference: str, config: dict[str, Any], expected: list[str]
 ) -> None:
-    assert [source.base for source in sources(reference, config)] == [base]
+    assert bases(reference, config) == expected
 
 
 @pytest.mark.engine
@@ -139,7 +130,8 @@ def guarded() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_an_anonymous_token_is_fetched(guarded: tuple[str, dict[str, Any]]) -> None:
     address, answers = guarded
-    answers["/v2/a/manifests/1"] = {"layers": [{"size": 3}, {"size": 4}]}
+    blob = {"digest": "sha256:" + "0" * 64, "size": 3}
+    answers["/v2/a/manifests/1"] = {"config": blob, "layers": [blob, {**blob, "size": 4}]}
     assert compressed_size(f"{address}/a:1", {}, "x86_64") == 7
 
 

@@ -1,0 +1,29 @@
+"""Registries, asked by the OCI distribution API (Docker Hub, ghcr.io, one's own): the engine's places and logins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rocenv.catalog.references import Reference
+from rocenv.engine.registry.blobs import blob, read_config
+from rocenv.engine.registry.find import find, locate
+from rocenv.engine.registry.places import places
+from rocenv.engine.registry.records import Descriptor, Found, Manifest, Place, RegistryError
+from rocenv.engine.registry.settings import platform_of, settings
+from rocenv.engine.registry.tags import tags
+
+__all__ = [
+    "Descriptor", "Found", "Manifest", "Place", "RegistryError", "blob", "compressed_size", "find", "places",
+    "platform_of", "read_config", "settings", "tags",
+]  # fmt: skip
+
+
+def compressed_size(reference: str, config: Mapping[str, Any], machine: str | None) -> int | None:
+    """The bytes that a pull of `reference` for `machine` fetches at most, or None where no registry tells."""
+    try:
+        found = locate(Reference.parse(reference), config, platform_of(machine))
+    except (RegistryError, ValueError):
+        return None
+    found.session.close()
+    return found.manifest.size

@@ -1,0 +1,189 @@
+"""What stands around a connection: certificates as the engine keeps them, proxies, the network's faults in words."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from rocenv.engine.registry.records import RegistryError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from urllib3.connectionpool import HTTPConnectionPool
+
+# Where engines look for the certificates of one registry, in folders by its HOST:PORT.
+CERTIFICATES = ("/etc/docker/certs.d", "/etc/containers/certs.d")
+# Where distributions keep those of all; asked for only where this Python's OpenSSL has no such place of its own.
+_AUTHORITIES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+
+
+def pool(origin: str, connections: list[socket.socket], *, trusting: bool) -> HTTPConnectionPool:
+    """Connections to an origin, by the proxy that the environment names for it.
+
+    A copy of each socket is put into `connections` while it is open, so that it can be cut from outside.
+    """
+    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, ProxyManager
+    from urllib3.util import make_headers
+
+    parts = urlsplit(origin)
+    host, port = parts.hostname or "", parts.port
+    secure = parts.scheme == "https"
+    settings: dict[str, Any] = {"ssl_context": tls(host, port, trusting=trusting)} if secure else {}
+    proxy = proxy_for(origin)
+    if proxy is not None:
+        address = urlsplit(proxy)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise RegistryError(
+                "unreachable",
+                f"{host} cannot be reached: the proxy in the environment is none of HTTP or HTTPS",
+                "set HTTPS_PROXY to `http://HOST:PORT`",
+            )
+        login = f"{unquote(address.username)}:{unquote(address.password or '')}" if address.username else None
+        headers = make_headers(proxy_basic_auth=login) if login else None
+        bare = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
+        made = ProxyManager(bare, proxy_headers=headers, **settings).connection_from_url(origin)
+    else:
+        made = (HTTPSConnectionPool if secure else HTTPConnectionPool)(host, port, **settings)
+    _watched(made, connections)
+    return made
+
+
+def _watched(made: HTTPConnectionPool, connections: list[socket.socket]) -> None:
+    """Have each connection of a pool put a copy of its socket into `connections`, until it is closed."""
+    kind: Any = made.ConnectionCls
+
+    class Watched(kind):  # type: ignore[misc]
+        def _new_conn(self) -> socket.socket:
+            opened: socket.socket = super()._new_conn()
+            self._copies = [opened.dup()]
+            connections.extend(self._copies)
+            return opened
+
+        def close(self) -> None:
+            super().close()
+            for copy in self.__dict__.pop("_copies", ()):
+                connections.remove(copy)
+                copy.close()
+
+    made.ConnectionCls = Watched
+
+
+def tls(host: str, port: int | None, *, trusting: bool) -> ssl.SSLContext:
+    """What a registry's certificate is judged by. Raises RegistryError where a certificate file cannot be read."""
+    import ssl
+
+    context = ssl.create_default_context()
+    paths = ssl.get_default_verify_paths()
+    if not any((paths.cafile, paths.capath)):
+        for bundle in filter(os.path.exists, _AUTHORITIES):
+            context.load_verify_locations(bundle)
+            break
+    if trusting:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    for folder in _folders(host, port):
+        try:
+            for file in sorted(folder.glob("*.crt")):
+                context.load_verify_locations(file)
+            for file in sorted(folder.glob("*.cert")):
+                context.load_cert_chain(file, file.with_suffix(".key"))
+        except (OSError, ValueError) as error:
+            raise RegistryError(
+                "unreachable",
+                f"{host} cannot be asked: a certificate in {folder} cannot be read ({reason(error)})",
+                f"`ls -l {folder}` shows whose it is",
+            ) from None
+    return context
+
+
+def _folders(host: str, port: int | None) -> list[Path]:
+    names = (f"{host}:{port}", host) if port in (443, None) else (f"{host}:{port}",)
+    homes = [Path(place) for place in CERTIFICATES]
+    if os.environ.get("HOME"):
+        homes.append(Path(os.environ["HOME"]) / ".config/containers/certs.d")
+    return [home / name for home in homes for name in names if (home / name).is_dir()]
+
+
+def proxy_for(origin: str) -> str | None:
+    """The proxy for an origin by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, as Go's programs (the engines) read them."""
+    parts = urlsplit(origin)
+    host = parts.hostname or ""
+    proxy = _named(f"{parts.scheme}_proxy")
+    if not proxy or _spared(host, parts.port, _named("no_proxy") or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _named(name: str) -> str | None:
+    return os.environ.get(name.upper()) or os.environ.get(name)
+
+
+def _spared(host: str, port: int | None, rules: str) -> bool:
+    """Whether NO_PROXY spares a host: this machine always, then names with all below them, addresses and networks."""
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        address = None
+    if host == "localhost" or (address is not None and address.is_loopback):
+        return True
+    for rule in (word.strip().lower() for word in rules.split(",")):
+        if rule == "*":
+            return True
+        name, _, wanted = rule.rpartition(":") if rule.count(":") == 1 else (rule, "", "")
+        if not name or (wanted and wanted != str(port)):
+            continue
+        if address is not None:
+            try:
+                if address in ipaddress.ip_network(name, strict=False):
+                    return True
+            except ValueError:
+                continue
+        bare = name.removeprefix("*").removeprefix(".")
+        if (host == bare and not name.startswith((".", "*"))) or host.endswith(f".{bare}"):
+            return True
+    return False
+
+
+def reason(error: BaseException) -> str:
+    """The network's fault in a few words: the system's own for the innermost, without addresses."""
+    inner = _innermost(error)
+    if isinstance(inner, TimeoutError) or "Timeout" in type(inner).__name__:
+        return "it does not answer in time"
+    if isinstance(inner, socket.gaierror):
+        return f"its name cannot be resolved ({inner.strerror})"
+    verify = getattr(inner, "verify_message", None)
+    if verify:
+        return f"its certificate is not trusted ({verify})"
+    if isinstance(inner, OSError) and inner.strerror:
+        return inner.strerror.lower() if inner.strerror[1:2].islower() else inner.strerror
+    return {"RemoteDisconnected": "it closes the connection", "IncompleteRead": "its answer is cut short"}.get(
+        type(inner).__name__, f"it speaks no sound HTTP ({type(inner).__name__})"
+    )
+
+
+def advice(error: BaseException, host: str) -> str:
+    """What mends a fault of the network."""
+    if getattr(_innermost(error), "verify_message", None):
+        return f"put the registry's certificate into /etc/docker/certs.d/{host}/ca.crt (a proxy may stand in between)"
+    return "mend the network or proxy; offline, `docker load` brings an image that `docker save` wrote elsewhere"
+
+
+def _innermost(error: BaseException) -> BaseException:
+    seen: list[BaseException] = []
+    inner: object = error
+    while isinstance(inner, BaseException) and inner not in seen:
+        seen.append(inner)
+        arguments = [one for one in inner.args if isinstance(one, BaseException)]
+        inner = getattr(inner, "reason", None) or inner.__cause__ or next(iter(arguments), None) or inner.__context__
+    return next((one for one in reversed(seen) if isinstance(one, (OSError, TimeoutError))), seen[-1])
