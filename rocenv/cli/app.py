@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "detect": ("rocenv.cli.detect", "show the GPUs, driver, ROCm and access of a host"),
     "doctor": ("rocenv.cli.doctor", "say what keeps ROCm containers from running, and what mends it"),
     "plan": ("rocenv.cli.plan", "show what `up` would do, and why"),
+    "lock": ("rocenv.cli.lock", "pin each profile's image by digest in rocenv.lock; check or renew it"),
     "profiles": ("rocenv.cli.profiles", "list, show and check profiles"),
 }
 # These pass the command's own exit status through; when rocenv fails around it they end with 125, as docker does.
@@ -79,6 +80,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
         raise UsageError(f"there is no {what} `{name}`", _nearest(name))
     module = importlib.import_module(COMMANDS[name][0])
     app = getattr(module, "app", None)
+    if app is not None and len(arguments) == 1:  # what it can do, as the bare `rocenv` shows
+        _dispatch([name, "--help"])
+        return UsageError.code
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(context_settings=getattr(module, "CONTEXT", None))(module.command)

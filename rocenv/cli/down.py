@@ -16,12 +16,12 @@ from rocenv.model.proof import Environment
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="one environment; default: all of this project")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="the environments of all your projects")] = False,
+    name: Annotated[str | None, typer.Argument(help="One environment; default: all of this project.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="The environments of all your projects.")] = False,
     volumes: Annotated[
-        bool, typer.Option("--volumes", help="their cache volumes too; with --all, all of yours")
+        bool, typer.Option("--volumes", help="Their cache volumes too; with --all, all of yours.")
     ] = False,
-    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
 ) -> None:
     """Stop and remove environments of this project. Only what rocenv made for you is touched."""
     program = open_engine(engine)

@@ -11,9 +11,9 @@ from rocenv.cli import ahead, inside
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="the environment; default: the project's only one")] = None,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="go on until Ctrl-C")] = False,
-    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
+    name: Annotated[str | None, typer.Argument(help="The environment; default: the project's only one.")] = None,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until Ctrl-C.")] = False,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
 ) -> None:
     """Show what an environment's container printed."""
     program = ahead.engine(engine)

@@ -14,8 +14,8 @@ from rocenv.report.environments import Listed, environments_json, environments_t
 
 
 def command(
-    as_json: Annotated[bool, typer.Option("--json", help="answer in JSON")] = False,
-    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
 ) -> None:
     """List the environments of all projects, with their GPUs, image, age and last proof."""
     program = open_engine(engine)

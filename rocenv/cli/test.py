@@ -19,13 +19,13 @@ UNKNOWN_PROFILE = SmokeWish("kernel")
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="the environment; default: the project's only one")] = None,
+    name: Annotated[str | None, typer.Argument(help="The environment; default: the project's only one.")] = None,
     level: Annotated[
         str | None,
-        typer.Option("--level", help="access, runtime, kernel or framework; default: what the profile wishes"),
+        typer.Option("--level", help="access, runtime, kernel or framework; default: what the profile wishes."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print the results as JSON")] = False,
-    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
 ) -> int:
     """Run the smoke tests inside a running environment, as its user.
 

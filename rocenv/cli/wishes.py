@@ -47,11 +47,20 @@ User = Annotated[str | None, typer.Option("--user", help="Who runs in it: caller
 ShmSize = Annotated[str | None, typer.Option("--shm-size", metavar="SIZE", help="Size of /dev/shm, as `16g`.")]
 Loosen = Annotated[
     list[str] | None,
-    typer.Option("--loosen", metavar="WHAT", help="Loosen by name: sudo, ptrace, perf, numa, rdma, host-ipc."),
+    typer.Option(
+        "--loosen", metavar="WHAT", help="Loosen by name, commas join them: sudo, ptrace, perf, numa, rdma, host-ipc."
+    ),
 ]
 Cpu = Annotated[bool, typer.Option("--cpu", help="Give no GPU at all, on purpose.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would loosen anything.")]
 
+Locked = Annotated[
+    bool, typer.Option("--locked", help="Demand the image of rocenv.lock; without a word, it is taken where it holds.")
+]
+Frozen = Annotated[
+    bool, typer.Option("--frozen", help="The same, and refuse whatever has drifted from rocenv.lock (status 7).")
+]
+NoLock = Annotated[bool, typer.Option("--no-lock", help="Plan as if there were no rocenv.lock.")]
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
 
 
@@ -71,7 +80,6 @@ def read_wishes(
     strict: bool = False,
 ) -> tuple[Profile, Request]:
     """The profile with all layers and flags in it, and what the command line adds. Raises UsageError."""
-    from rocenv.plan import Request
     from rocenv.profile import load_profile
 
     if name is not None and not _NAME.fullmatch(name):
@@ -86,21 +94,31 @@ def read_wishes(
         "ports": ports or None,
         "user": user,
         "shm_size": shm_size,
-        "loosen": loosen or None,
+        "loosen": [word for one in loosen for word in one.split(",")] if loosen else None,
         "strict": True if strict else None,
     }
     folder = project.folder()
     wished = load_profile(
         profile, project=folder, overrides={key: value for key, value in wishes.items() if value is not None}
     )
-    request = Request(
-        project=project.name(folder),
-        project_folder=str(folder),
-        name=name,
-        cpu=cpu,
-        home=os.environ.get("HOME"),
+    return wished, read_request(name, cpu=cpu)
+
+
+def lock_mode(*, locked: bool, frozen: bool, no_lock: bool) -> str:
+    """How the project's lock counts (`rocenv.lifecycle.held`). Raises UsageError for what excludes each other."""
+    if no_lock and (locked or frozen):
+        raise UsageError(f"`--no-lock` and `--{'frozen' if frozen else 'locked'}` exclude each other", "leave one away")
+    return "frozen" if frozen else "locked" if locked else "off" if no_lock else "auto"
+
+
+def read_request(name: str | None = None, *, cpu: bool = False) -> Request:
+    """What the command line adds to any profile: the project that the caller stands in, and an environment's name."""
+    from rocenv.plan import Request
+
+    folder = project.folder()
+    return Request(
+        project=project.name(folder), project_folder=str(folder), name=name, cpu=cpu, home=os.environ.get("HOME")
     )
-    return wished, request
 
 
 def _variables(words: Sequence[str]) -> dict[str, str]:

@@ -136,6 +136,20 @@ def test_shell_is_a_terminal(inside: TestBed) -> None:
     assert "terminal=42" in told
 
 
+def test_a_shell_s_prompt_names_the_environment(inside: TestBed) -> None:
+    """The image knows no name for the caller's uid: bash alone would greet with `I have no name!`."""
+    main, other = pty.openpty()
+    try:
+        argv = inside.argv(str(ROCENV), "shell")
+        with subprocess.Popen(argv, env=inside.environment(), stdin=other, stdout=other, stderr=other):
+            os.close(other)
+            os.write(main, b"exit\n")
+            told = _all_that_comes(main)
+    finally:
+        os.close(main)
+    assert "rocenv@pytorch:/workspace$ " in told
+
+
 def _all_that_comes(terminal: int) -> str:
     """What a terminal shows until its other end is closed; gives up when nothing has come for a minute."""
     told = b""
