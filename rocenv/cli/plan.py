@@ -31,6 +31,9 @@ def command(
     loosen: wishes.Loosen = None,
     cpu: wishes.Cpu = False,
     strict: wishes.Strict = False,
+    locked: wishes.Locked = False,
+    frozen: wishes.Frozen = False,
+    no_lock: wishes.NoLock = False,
     refused: Annotated[bool, typer.Option("--refused", help="Show every image that was not taken.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON.")] = False,
 ) -> None:
@@ -40,8 +43,7 @@ def command(
     --engine and --rootless say otherwise; without, the engine here is asked, where one answers.
     """
     from rocenv.host import read_host
-    from rocenv.lifecycle.build import built
-    from rocenv.plan import make_plan
+    from rocenv.lifecycle.held import planned
     from rocenv.render.argv import run_argv, shell_text
     from rocenv.report.plan import plan_json, plan_text
 
@@ -50,7 +52,8 @@ def command(
         shm_size=shm_size, loosen=loosen, cpu=cpu, strict=strict,
     )  # fmt: skip
     seen = read_host(host)
-    plan = built(make_plan(wished, seen, _engine(seen, engine, rootless=rootless), request), wished.build)
+    mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
+    plan = planned(wished, seen, _engine(seen, engine, rootless=rootless), request, mode)
     argv = run_argv(plan)
     if as_json:
         console.data_json(plan_json(plan, argv))

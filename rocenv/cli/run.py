@@ -27,6 +27,9 @@ def command(
     loosen: wishes.Loosen = None,
     cpu: wishes.Cpu = False,
     strict: wishes.Strict = False,
+    locked: wishes.Locked = False,
+    frozen: wishes.Frozen = False,
+    no_lock: wishes.NoLock = False,
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
 ) -> None:
     """Run one command in a fresh container, removed afterwards: `rocenv run PROFILE -- COMMAND`.
@@ -38,12 +41,13 @@ def command(
         "gpus": gpus, "image": image, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen, "cpu": cpu,
         "strict": strict,
     }  # fmt: skip
+    mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     with closing(ahead.engine(engine)) as program:
         program.begin(project.name(project.folder()))
         from rocenv.lifecycle.up import decide, once_argv, terminable  # imported while the engine answers
 
         with terminable(), console.pull_progress() as progress:
-            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish))
+            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish), lock=mode)
             for warning in plan.warnings:
                 console.warn(warning)
             argv = once_argv(

@@ -35,6 +35,9 @@ def command(
     loosen: wishes.Loosen = None,
     cpu: wishes.Cpu = False,
     strict: wishes.Strict = False,
+    locked: wishes.Locked = False,
+    frozen: wishes.Frozen = False,
+    no_lock: wishes.NoLock = False,
     recreate: Annotated[bool, typer.Option("--recreate", help="Make the container anew, whatever is there.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan as `rocenv plan` does; start nothing.")
@@ -52,17 +55,21 @@ def command(
         "gpus": gpus, "image": image, "name": name, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen,
         "cpu": cpu, "strict": strict,
     }  # fmt: skip
+    mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     if dry_run:
         from rocenv.cli import plan as plan_command
 
-        plan_command.command(profile, engine=engine, mount=mount, port=port, as_json=as_json, **wish)
+        plan_command.command(
+            profile, engine=engine, mount=mount, port=port, as_json=as_json, locked=locked, frozen=frozen,
+            no_lock=no_lock, **wish,
+        )  # fmt: skip
         return 0
     with closing(ahead.engine(engine)) as program:
         program.begin(project.name(project.folder()))
         from rocenv.lifecycle.up import decide, look, terminable  # imported while the engine answers
 
         with terminable():
-            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish))
+            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish), lock=mode)
             _explain(plan)
             outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
             if as_json or not no_test:

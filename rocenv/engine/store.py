@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rocenv.engine.client import Client
+from rocenv.engine.client import WORK, Client
 
 if TYPE_CHECKING:
     from rocenv.engine.images import ImageFacts
+
+
+# Every package and its version, a line each; what an image lacks says nothing.
+_INVENTORY = r"""
+dpkg-query -W -f 'apt ${Package} ${Version}\n' 2>/dev/null
+command -v dpkg-query >/dev/null || rpm -qa --qf 'dnf %{NAME} %{VERSION}-%{RELEASE}\n' 2>/dev/null
+python3 -m pip list --format=freeze --disable-pip-version-check 2>/dev/null | sed -n 's/^\(.*\)==\(.*\)$/pip \1 \2/p'
+true
+"""
+_PACKAGE = re.compile(r"(apt|dnf|pip) ([A-Za-z0-9][\w.+-]{0,120}) ([\w.+:~^!-]{1,120})", re.ASCII)
 
 
 class Store(Client):
@@ -53,3 +64,20 @@ class Store(Client):
     def tag(self, image: str, reference: str) -> None:
         """Give an image one more name."""
         self._do(["tag", image, reference])
+
+    def inventory(self, image: str) -> Mapping[str, Mapping[str, str]]:
+        """The packages in an image by tool (apt, dnf, pip) and name, read by a short-lived container without a network.
+
+        Raises the engine's error where it cannot be started.
+        """
+        words = ["run", "--rm", "--pull=never", "--network=none", "--label=rocenv.once=1", "--entrypoint=sh"]
+        answer = self._answer([*words, image, "-c", _INVENTORY], WORK)
+        if answer.status != 0:
+            raise self._error(answer.stderr, image)
+        found: dict[str, dict[str, str]] = {}
+        for line in answer.stdout.splitlines():
+            match = _PACKAGE.fullmatch(line)
+            if match is not None:
+                tool, name, version = match.groups()
+                found.setdefault(tool, {})[name] = version
+        return found

@@ -44,7 +44,7 @@ def planned(wished: Profile, host: Host, facts: EngineFacts, request: Request, m
     plan = plan._replace(warnings=(*plan.warnings, *found.warnings))
     if found.locked is None:
         return built(plan, wished.build)
-    plan = built(_named(plan, found.locked, wished), wished.build)
+    plan = built(named(plan, found.locked, wished), wished.build)
     if mode == FROZEN:
         _must_be_as_locked(plan, found.locked)
         _must_fit(plan, found.profile, host)
@@ -96,7 +96,7 @@ def unfit(profile: Profile, plan: Plan, host: Host) -> str | None:
     return None
 
 
-def _named(plan: Plan, locked: Locked, wished: Profile) -> Plan:
+def named(plan: Plan, locked: Locked, wished: Profile) -> Plan:
     """The plan with all names of its locked image, and the lock as the reason for it."""
     image = plan.image._replace(
         source="lock",

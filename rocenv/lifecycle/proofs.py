@@ -26,7 +26,7 @@ def verdict(results: Iterable[ProbeResult]) -> str | None:
 
 def record(identity: str, results: Iterable[ProbeResult], *, level: str, when: str) -> None:
     """Keep what a container's smoke test came to; a state folder that cannot be written is no reason to fail."""
-    proof = {"version": 1, "result": verdict(results), "level": level, "when": when}
+    proof = {"version": 1, "result": verdict(results), "level": level, "when": when, "driver": _driver()}
     try:
         file = _file(identity)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -38,12 +38,21 @@ def record(identity: str, results: Iterable[ProbeResult], *, level: str, when: s
 
 
 def recall(identity: str) -> dict[str, Any] | None:
-    """The kept proof of a container: `result`, `level`, `when`; None where there is none."""
+    """The kept proof of a container: `result`, `level`, `when`, `driver`; None where there is none."""
     try:
         found = json.loads(_file(identity).read_text(encoding="utf-8"))
     except (OSError, RuntimeError, ValueError):
         return None
-    return {key: found.get(key) for key in ("result", "level", "when")} if isinstance(found, dict) else None
+    return {key: found.get(key) for key in ("result", "level", "when", "driver")} if isinstance(found, dict) else None
+
+
+def _driver() -> str | None:
+    """The driver under which a test ran: the version of AMD's module, else the kernel that it came with."""
+    from rocenv.host.driver import read_driver
+    from rocenv.host.source import Root, ThisMachine
+
+    driver = read_driver(Root(ThisMachine()))
+    return driver.version or (f"in-tree, Linux {os.uname().release}" if driver.loaded else None)
 
 
 def forget(identity: str) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rocenv.profile.load import available, load_profile
+from rocenv.profile.load import available, load_profile, own_profiles
 
-__all__ = ["available", "load_profile"]
+__all__ = ["available", "load_profile", "own_profiles"]

@@ -71,6 +71,13 @@ def available(project: Path) -> tuple[Listed, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+def own_profiles(project: Path) -> tuple[str | None, ...]:
+    """The profiles that a project's rocenv.yaml defines: None for its default one, then its environments by name."""
+    own = read_file(project / SETTINGS, SETTINGS) or Table({}, {}, SETTINGS)
+    default = (None,) if _extended(checked(own, _PROJECT, apart=ENVIRONMENTS)) is not None else ()
+    return (*default, *_environments(own))
+
+
 def check_file(path: Path, name: str) -> None:
     """Check a rocenv.yaml or a profile without using it. Raises UsageError for the first fault."""
     table = read_file(path, name)
