@@ -1,12 +1,17 @@
-"""Kernels, firmware and drivers that are known to break a gfx target: dated facts, each with its source."""
+"""Kernels, firmware, drivers and images that are known to break a gfx target: dated facts, each with its source."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rocenv.catalog.table import load
+
+if TYPE_CHECKING:
+    from rocenv.catalog.versions import Version
+
+_OF_IMAGES = frozenset({"rocm", "family"})
 
 
 class State(NamedTuple):
@@ -28,34 +33,66 @@ class Hazard(NamedTuple):
     needs: str | None
     source: str
     date: str
+    refuses: bool = False  # of an image: it is not taken at all, for it cannot work
+
+
+class ImageHazard(NamedTuple):
+    """A hazard of images: of a ROCm release (a constraint) or a family, or of both where both are named."""
+
+    hazard: Hazard
+    rocm: str | None
+    family: str | None
+
+    def holds(self, rocm: Version | None, family: str) -> bool:
+        """True for an image of this release and family; what is unknown of an image is not held against it."""
+        from rocenv.catalog.versions import Constraint
+
+        if self.family is not None and self.family != family:
+            return False
+        return self.rocm is None or (rocm is not None and Constraint.parse(self.rocm).allows(rocm))
+
+
+def of_images(targets: Collection[str], state: State) -> tuple[ImageHazard, ...]:
+    """The hazards of images that hold for a host with GPUs of these targets."""
+    rows = (row for row in load("hazards")["hazards"] if not _OF_IMAGES.isdisjoint(row) and _about(row, targets))
+    found = ((row, _seen(row, state)) for row in rows)
+    return tuple(
+        ImageHazard(_hazard(row, seen), row.get("rocm"), row.get("family")) for row, seen in found if seen is not None
+    )
 
 
 def hitting(targets: Collection[str], state: State) -> list[Hazard]:
-    """The hazards that hold for a host with GPUs of these targets."""
-    rows = (row for row in load("hazards")["hazards"] if not set(targets).isdisjoint(row["targets"]))
+    """The hazards that hold for a host with GPUs of these targets, whatever image runs on it."""
+    rows = (row for row in load("hazards")["hazards"] if _OF_IMAGES.isdisjoint(row) and _about(row, targets))
     return [_hazard(row, seen) for row in rows if (seen := _seen(row, state)) is not None]
 
 
 def count() -> int:
-    """How many hazards are known."""
-    return len(load("hazards")["hazards"])
+    """How many hazards of hosts are known."""
+    return sum(_OF_IMAGES.isdisjoint(row) for row in load("hazards")["hazards"])
 
 
 def of_firmware(targets: Collection[str]) -> bool:
     """True where a hazard of one of these targets asks for the firmware's version: reading that costs time."""
-    return any("firmware" in row and not set(targets).isdisjoint(row["targets"]) for row in load("hazards")["hazards"])
+    return any("firmware" in row and _about(row, targets) for row in load("hazards")["hazards"])
+
+
+def _about(row: dict[str, Any], targets: Collection[str]) -> bool:
+    """True where a row names one of these targets, or none at all, and so means any."""
+    return bool(targets) and ("targets" not in row or not set(targets).isdisjoint(row["targets"]))
 
 
 def _hazard(row: dict[str, Any], seen: str) -> Hazard:
     return Hazard(
         id=row["id"],
-        targets=tuple(row["targets"]),
+        targets=tuple(row.get("targets", ())),
         seen=seen,
         what=row["what"],
-        fix=row["fix"],
+        fix=row.get("fix", ""),
         needs=row.get("needs"),
         source=row["source"],
         date=row["date"],
+        refuses=row.get("refuses", False),
     )
 
 

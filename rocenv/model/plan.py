@@ -54,6 +54,7 @@ class ImageChoice(NamedTuple):
     # Of a locked one: the digests by which an engine may have it, and the repositories beside its own that hold it.
     ids: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    equals: tuple[str, ...] = ()  # other references that serve as well: where the engine has one of them, it is taken
     local: str | None = None  # the id of one that is here under another name than its reference
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from rocenv.catalog.images import CatalogImage
@@ -137,8 +136,12 @@ def _qualified(picked: Choice, facts: EngineFacts) -> Choice:
     """For podman the reference with its registry: it does not take docker.io for granted."""
     if facts.kind != "podman":
         return picked
-    full = Reference.parse(picked.image.reference).full
-    return replace(picked, image=picked.image._replace(reference=full))
+    image = picked.image
+    full = image._replace(
+        reference=Reference.parse(image.reference).full,
+        equals=tuple(Reference.parse(other).full for other in image.equals),
+    )
+    return picked._replace(image=full)
 
 
 def _stored(profile: Profile, picked: Choice, chosen: _Chosen, request: Request) -> Storage:

@@ -2,97 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from rocenv.catalog import images
-from rocenv.catalog.versions import Version
+from rocenv.catalog import gpus as catalog
 from rocenv.errors import ImageError
-from rocenv.model.host import Gpu
-from rocenv.model.wish import Profile
-from rocenv.plan.judge import Demand, Verdict
-from rocenv.rules import override
+from rocenv.plan.alternatives import COMMUNITY, OVERRIDE, SELECTION, Alternative, alternatives, lacking, nearest
+from rocenv.plan.choose import Weighed
+from rocenv.rules.fit import Verdict
 
 _KERNELS_OWN = "use the kernel's own driver, as AMD wants for Ryzen APUs (`sudo apt-get remove amdgpu-dkms`, reboot)"
+_WHEELS = "https://repo.amd.com/rocm/whl-multi-arch/"
 
 
-@dataclass(frozen=True, slots=True)
-class Unserved:
-    """A family of which no image fits: what was wanted, for which GPUs (by index what each counts as), the verdicts."""
-
-    profile: Profile
-    gpus: Sequence[Gpu]
-    counted: Mapping[int, str | None]
-    wanted: Demand
-    verdicts: Sequence[Verdict]  # the best image first
-
-    @property
-    def family(self) -> str:
-        """The family's name in a message."""
-        return f"`{self.profile.image.family}`"
-
-    def error(self) -> ImageError:
-        """The error that says why, by the first of: the profile's constraints, the targets, the driver."""
-        asked = [one for one in self.verdicts if one.kind != "wish"]
-        if not asked:
-            return self._unwanted()
-        serving = {gfx: any(_serves(one, gfx) for one in asked) for gfx in self.wanted.targets}
-        lacking = [gfx for gfx, served in serving.items() if not served]
-        if lacking:
-            return self._lacking(lacking, [gfx for gfx, served in serving.items() if served])
-        if all(one.kind == "target" for one in asked):
-            return ImageError(
-                f"no image of {self.family} serves {', '.join(serving)} together, though each of them alone is served",
-                f"choose GPUs of one kind: `--gpus {next(iter(serving))}`",
-            )
-        return self._outside([one for one in asked if one.kind == "driver"])
-
-    def _unwanted(self) -> ImageError:
-        reasons = list(dict.fromkeys(one.refusal for one in self.verdicts if one.refusal))
+def error(found: Weighed) -> ImageError:
+    """The error that says why, by the first of: the machine, the constraints, the targets, the driver, a hazard."""
+    if found.wanted.machine:
+        return ImageError(f"ROCm's images are for amd64 alone, and this host is {found.wanted.machine}", "use x86_64")
+    asked = [one for one in found.verdicts if one.kind != "wish"]
+    if not asked:
+        return _unwanted(found)
+    left = alternatives(found)
+    missing = lacking(found, asked)
+    if missing:
+        return _lacking(found, missing, left)
+    selection = next((one for one in left if one.kind == SELECTION), None)
+    if selection is not None:
         return ImageError(
-            f"no image of {self.family} is what the profile wants: {'; '.join(reasons[:4])}",
-            f"`rocenv profiles show {self.profile.name} --origin` tells where each constraint comes from",
+            f"no image of {_family(found)} serves {', '.join(found.wanted.targets)} together, though each of them "
+            "alone is served",
+            f"choose GPUs that one serves: `--gpus {selection.gpus}`",
         )
-
-    def _outside(self, held: Sequence[Verdict]) -> ImageError:
-        """Images for these targets are there, and the driver is listed for none of them."""
-        nearest = self._nearest(held)
-        apus = all(gpu.kind == "apu" and gpu.gfx != "gfx942" for gpu in self.gpus)
-        newer = _KERNELS_OWN if apus else "update the amdgpu driver"
-        driver = self.wanted.driver
-        if driver and nearest.image.rocm and nearest.image.rocm < min(driver.rocm):
-            newer = f"let the profile take ROCm {min(driver.rocm)} or newer"
-        targets = ", ".join(self.wanted.targets)
-        return ImageError(
-            f"no image of {self.family} with code for {targets} fits the driver: {nearest.refusal}",
-            f"{newer}; or try one all the same: `--image {nearest.image.reference.familiar}`",
-        )
-
-    def _nearest(self, held: Sequence[Verdict]) -> Verdict:
-        """The image whose ROCm is the least outside of what the driver is listed for."""
-        newest = max(self.wanted.driver.rocm) if self.wanted.driver else Version((0,))
-        above = [one.image.rocm for one in held if one.image.rocm and one.image.rocm > newest]
-        return next(one for one in held if not above or one.image.rocm == min(above))
-
-    def _lacking(self, lacking: Sequence[str], served: Sequence[str]) -> ImageError:
-        """Targets without code: another selection, a community build, an override at the user's risk, or a clear no."""
-        named = dict.fromkeys(
-            f"{gfx} ({gpu.name})" for gfx in lacking for gpu in self.gpus if self.counted[gpu.index] == gfx
-        )
-        message = f"no image of {self.family} that the catalog knows holds code for {', '.join(named)}"
-        if served:
-            return ImageError(message, f"choose the GPUs that are served: `--gpus {','.join(served)}`")
-        for gfx in lacking:
-            instead = next(images.instead_of(self.profile.image.family or "", gfx), None)
-            if instead is not None:
-                reference = instead.reference.familiar
-                return ImageError(message, f"a community build for {gfx}, not AMD's: `--image {reference}`")
-        way = override.known(lacking[0])
-        if way is not None and len(lacking) == 1 and any(one.image.carries(way.gfx) for one in self.verdicts):
-            said = f"works {way.works}; {way.why}"
-            return ImageError(message, f"at your own risk `-e {override.NAME}={way.value}`: {said}")
-        return ImageError(message, "`--image REF` takes any image as named; `--cpu` runs without a GPU, on purpose")
+    held = [one for one in asked if one.kind == "driver"]
+    if held:
+        return _outside(found, left)
+    return ImageError(
+        f"no image of {_family(found)} can work here: {asked[0].refusal}", "`--image REF` takes any image as named"
+    )
 
 
-def _serves(one: Verdict, gfx: str) -> bool:
-    return one.image.compiler or one.image.carries(gfx) is not False
+def _family(found: Weighed) -> str:
+    return f"`{found.profile.image.family}`"
+
+
+def _unwanted(found: Weighed) -> ImageError:
+    reasons = list(dict.fromkeys(one.refusal for one in found.verdicts if one.refusal))
+    return ImageError(
+        f"no image of {_family(found)} is what the profile wants: {'; '.join(reasons[:4])}",
+        f"`rocenv profiles show {found.profile.name} --origin` tells where each constraint comes from",
+    )
+
+
+def _outside(found: Weighed, left: Sequence[Alternative]) -> ImageError:
+    """Images for these targets are there, and the driver is listed for none of them."""
+    one: Verdict = nearest(found) or next(one for one in found.verdicts if one.kind == "driver")
+    apus = all(gpu.kind == "apu" and gpu.gfx != "gfx942" for gpu in found.gpus)
+    newer = _KERNELS_OWN if apus else "update the amdgpu driver"
+    driver = found.wanted.driver
+    if driver and one.image.rocm and one.image.rocm < min(driver.rocm):
+        newer = f"let the profile take ROCm {min(driver.rocm)} or newer"
+    targets = ", ".join(found.wanted.targets)
+    other = next((f"; or {_risk(way)}" for way in left if way.kind == OVERRIDE), "")
+    return ImageError(
+        f"no image of {_family(found)} with code for {targets} fits the driver: {one.refusal}",
+        f"{newer}; or try one all the same: `--image {one.image.reference.familiar}`{other}",
+    )
+
+
+def _lacking(found: Weighed, missing: Sequence[str], left: Sequence[Alternative]) -> ImageError:
+    """Targets without code: another selection, a community build, an override at the user's risk, or a clear no."""
+    named = dict.fromkeys(
+        f"{gfx} ({gpu.name})" for gfx in missing for gpu in found.gpus if found.counted[gpu.index] == gfx
+    )
+    message = f"no image of {_family(found)} that the catalog knows holds code for {', '.join(named)}"
+    for way in left:
+        if way.kind == SELECTION:
+            return ImageError(message, f"choose the GPUs that are served: `--gpus {way.gpus}`")
+        if way.kind == COMMUNITY:
+            return ImageError(message, f"{way.why}: `--image {way.reference}`")
+        if way.kind == OVERRIDE:
+            return ImageError(message, _risk(way))
+    return ImageError(message + _wheels(missing), "`--image REF` takes any image as named; `--cpu` runs without a GPU")
+
+
+def _risk(way: Alternative) -> str:
+    return f"at your own risk `{way.flags}`: {way.why}"
+
+
+def _wheels(missing: Sequence[str]) -> str:
+    """What AMD publishes for a target beside its images, where that is known."""
+    released = [gfx for gfx in missing if (target := catalog.target(gfx)) and target.therock == "released"]
+    if not released:
+        return ""
+    extra = f"torch[device-{released[0]}]"
+    return f"; AMD's wheels do ({_WHEELS}, `{extra}`), from which rocenv builds no image yet"

@@ -27,11 +27,11 @@ from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts
 from rocenv.model.wish import ImageWish
 from rocenv.plan import Request, make_plan
-from rocenv.plan.choose import _rank
-from rocenv.plan.judge import demand, judge
 from rocenv.profile import load_profile
 from rocenv.render.argv import run_argv
 from rocenv.report.host import host_json
+from rocenv.rules.fit import demand, judge
+from rocenv.rules.rank import rank
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,8 @@ def _valued(word: str, value: str, wishes: dict[str, Any]) -> tuple[str, str | N
             wishes[word[2:]] = value
         case "--profile" if value == "hpc":  # no profile of rocenv's: what it is meant for is named
             wishes["loosen"] = ["numa"]
+        case "--profile":
+            return value, None
         case "--engine":
             return "pytorch", value
         case _:
@@ -185,10 +187,10 @@ def choose(case: Mapping[str, Any], folder: Path) -> Outcome:
     if not tags:
         return planned(host, engine, "pytorch", {}, folder)
     gfx = [gpu.gfx for gpu in host.gpus if gpu.gfx]
-    wanted = demand(ImageWish(family="rocm/pytorch"), gfx, None, "the driver", gpus=True)
+    wanted = demand(ImageWish(family="rocm/pytorch"), gfx, host, gpus=True)
     known = [images.describe(Reference.parse(f"rocm/pytorch:{tag}")) for tag in tags]
     verdicts = [judge(one, wanted) for one in known if one is not None]
-    best = max((one for one in verdicts if one.refusal is None), key=_rank)
+    best = max((one for one in verdicts if one.refusal is None), key=rank)
     return Outcome(choice=best.image.reference.tag)
 
 

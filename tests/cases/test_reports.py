@@ -20,7 +20,6 @@ from cases import commands
 from cases.commands import Outcome
 
 from rocenv.cli import app, plan, up
-from rocenv.profile.load import available
 from rocenv.smoke import list_probes
 
 ROOT = Path(__file__).parent.parent.parent
@@ -49,10 +48,6 @@ def option(of: Callable[..., object], word: str) -> Callable[[], bool]:
     return lambda: any(word in name for name in inspect.signature(of).parameters)
 
 
-def profile(name: str) -> Callable[[], bool]:
-    return lambda: any(one.name == name for one in available(ROOT))
-
-
 FORMS = Mark("the plan in other forms: compose files, Kubernetes, CI jobs", command("emit", "export", "compose"))
 APPTAINER = Mark("Apptainer as an engine or a form", command("emit", "export", "apptainer"))
 BUILD = Mark("Dockerfiles and builds, slim ones too", command("build", "dockerfile"))
@@ -70,7 +65,6 @@ MARKED = {
     "image-09": BUILD,
     "proxy-01": BUILD,
     "disk-02": BUILD,
-    "k8s-01": Mark("the profile vllm", profile("vllm")),
     "offline-01": Mark("working offline, from images kept", option(plan.command, "offline")),
     "select-08": Mark(
         "a subset of which HIP sees nothing: choosing it by variable on demand", option(up.command, "by_")
