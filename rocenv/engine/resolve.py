@@ -97,7 +97,7 @@ def look_up(known: ImageView, wanted: Reference, config: Mapping[str, Any], mach
             return known._replace(state="found", said=None, machines=_machines(error.platforms) or known.machines)
         state = "unreachable" if error.state == "bad" else error.state
         return known._replace(state=state, said=error.said, nearest=error.nearest)
-    found.session.close()
+    found.close()
     machines = _machines(found.platforms) or known.machines
     return known._replace(state="found", said=None, machines=machines, compressed_bytes=found.manifest.size)
 

@@ -18,12 +18,14 @@ __all__ = [
     "platform_of", "read_config", "settings", "tags",
 ]  # fmt: skip
 
+_SIZE_BUDGET = 10.0  # seconds: a size is only told, and nobody waits long for it
+
 
 def compressed_size(reference: str, config: Mapping[str, Any], machine: str | None) -> int | None:
     """The bytes that a pull of `reference` for `machine` fetches at most, or None where no registry tells."""
     try:
-        found = locate(Reference.parse(reference), config, platform_of(machine))
+        found = locate(Reference.parse(reference), config, platform_of(machine), _SIZE_BUDGET)
     except (RegistryError, ValueError):
         return None
-    found.session.close()
+    found.close()
     return found.manifest.size

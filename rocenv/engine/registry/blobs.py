@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rocenv.engine.registry.contents import parsed
 from rocenv.engine.registry.line import Answer
 from rocenv.engine.registry.records import Descriptor, Found, RegistryError
-from rocenv.engine.registry.session import Session, refusal
+from rocenv.engine.registry.session import Session
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -91,7 +91,7 @@ def _to_skip(session: Session, answer: BaseHTTPResponse, position: int) -> int:
         return 0
     if answer.status != _OK:
         said = answer.read1(4096)
-        raise refusal(session.place, Answer(answer.status, {key.lower(): headers[key] for key in headers}, said, ""))
+        raise session.refusal(Answer(answer.status, {key.lower(): headers[key] for key in headers}, said, ""))
     return position
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -11,12 +12,12 @@ from rocenv.engine.registry import contents
 from rocenv.engine.registry.near import explained
 from rocenv.engine.registry.places import places
 from rocenv.engine.registry.records import Descriptor, Found, RegistryError
-from rocenv.engine.registry.session import Session, refusal
+from rocenv.engine.registry.session import BUDGET, Session
 
 MANIFEST_LIMIT = 4 << 20  # bytes, the size up to which registries take manifests
 _FOREMOST = ("no-platform", "no-tag", "refused", "no-repository", "busy", "bad", "unreachable")
+_SHOWN = 8  # platforms in a message
 _NESTED = 3  # indexes in indexes
-_OK = 200
 
 
 def find(reference: Reference, config: Mapping[str, Any], *, platform: str = "linux/amd64") -> Found:
@@ -31,11 +32,11 @@ def find(reference: Reference, config: Mapping[str, Any], *, platform: str = "li
         raise explained(error, reference) from None
 
 
-def locate(reference: Reference, config: Mapping[str, Any], platform: str) -> Found:
-    """As `find`, but for nothing being asked about what is near."""
+def locate(reference: Reference, config: Mapping[str, Any], platform: str, budget: float = BUDGET) -> Found:
+    """As `find`, but for nothing being asked about what is near; each place has `budget` seconds."""
     told: list[RegistryError] = []
     for place in places(reference, config):
-        session = Session(place)
+        session = Session(place, until=time.monotonic() + budget)
         try:
             return _found(session, reference, platform)
         except RegistryError as error:
@@ -65,7 +66,7 @@ def _found(session: Session, reference: Reference, platform: str) -> Found:
         if picked is None:
             raise RegistryError(
                 "no-platform",
-                f"it is made for {', '.join(names) or 'no platform'}, and not for {platform}",
+                f"it is made for {', '.join(names[:_SHOWN]) or 'no platform'}, and not for {platform}",
                 "name an image that is",
                 platforms=names,
             )
@@ -77,9 +78,7 @@ def _found(session: Session, reference: Reference, platform: str) -> Found:
 def fetch(session: Session, version: str) -> tuple[bytes, str]:
     """A manifest by tag or digest: its bytes, and their digest, verified. Raises RegistryError."""
     accept = ", ".join((*contents.LISTS, *contents.MANIFESTS))
-    answer = session.get(f"manifests/{quote(version, ':')}", limit=MANIFEST_LIMIT, accept=accept)
-    if answer.status != _OK:
-        raise refusal(session.place, answer)
+    answer = session.ask(f"manifests/{quote(version, ':')}", limit=MANIFEST_LIMIT, accept=accept)
     told = version if contents.is_digest(version) else answer.headers.get("docker-content-digest", "")
     digest = contents.digest_of(answer.body, told if contents.is_digest(told) else "sha256:")
     if contents.is_digest(told) and digest != told:

@@ -70,6 +70,10 @@ class Found(NamedTuple):
     platforms: tuple[str, ...]  # of the index; empty without one
     session: Session
 
+    def close(self) -> None:
+        """Close the connections; a blob that is asked for afterwards opens new ones."""
+        self.session.close()
+
 
 class RegistryError(ImageError):
     """What a registry answered instead of an image.

@@ -15,8 +15,9 @@ from rocenv.engine.registry.records import Place, RegistryError
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
-BUDGET = 60.0  # seconds for one question, with its login, its redirects and its waits
-_UNAUTHORIZED, _NOT_FOUND, _BUSY, _FAULT, _DENIED = 401, 404, 429, 500, (401, 403)
+BUDGET = 60.0  # seconds for finding an image in one place, with logins, redirects and waits
+HEAD = 30.0  # seconds until a stream begins
+_OK, _UNAUTHORIZED, _NOT_FOUND, _BUSY, _FAULT, _DENIED = 200, 401, 404, 429, 500, (401, 403)
 CHECK = "check the name; `rocenv images` shows what is known"
 _LIMITED = "`docker login` raises the limit; or wait, or name a mirror in the daemon's `registry-mirrors`"
 _WAIT = 10  # seconds that a registry may ask for and get
@@ -24,10 +25,16 @@ _TURNS = 3
 
 
 class Session:
-    """Questions to one place. `sleep` is what waits when the registry asks for it."""
+    """Questions to one place, each answered before `until` (of time.monotonic), a stream's head within a budget.
 
-    def __init__(self, place: Place, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    `sleep` is what waits when the registry asks for it.
+    """
+
+    def __init__(
+        self, place: Place, *, until: float | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.place = place
+        self._until = time.monotonic() + BUDGET if until is None else until
         self._line = Line(None if place.verified else origin(place.base))
         self._login = Login(place, self._line)
         self._sleep = sleep
@@ -36,28 +43,31 @@ class Session:
         """Close the connections."""
         self._line.close()
 
-    def get(self, path: str, *, limit: int, accept: str = "application/json") -> Answer:
-        """The answer to a question about this repository, whatever its status but 401 and 429. Raises RegistryError."""
-        deadline = time.monotonic() + BUDGET
+    def ask(self, path: str, *, limit: int, accept: str = "application/json") -> Answer:
+        """What is found at a path of this repository's, at most `limit` bytes. Raises RegistryError."""
         url = self.address(path)
         waits, let_in = 0, False
         while True:
             headers = {"Accept": accept, **self._login.header(url)}
-            answer = self._line.ask(url, headers, limit=limit, deadline=deadline)
+            answer = self._line.ask(url, headers, limit=limit, deadline=self._until)
             if answer.status == _UNAUTHORIZED and not let_in:
-                let_in = self._login.obtain(challenge_of(answer.headers), deadline)
+                let_in = self._login.obtain(challenge_of(answer.headers), self._until)
                 if let_in:
                     continue
             wait = _retry_after(answer.headers.get("retry-after"))
-            if answer.status != _BUSY or waits >= _TURNS or wait is None or time.monotonic() + wait > deadline:
-                return answer
+            late = wait is None or time.monotonic() + wait > self._until
+            if answer.status != _BUSY or waits >= _TURNS or wait is None or late:
+                break
             waits += 1
             self._sleep(wait)
+        if answer.status != _OK:
+            raise self.refusal(answer)
+        return answer
 
     @contextlib.contextmanager
     def stream(self, path: str, start: int) -> Iterator[BaseHTTPResponse]:
         """An answer from byte `start` on, its body unread. Raises RegistryError."""
-        deadline = time.monotonic() + BUDGET
+        deadline = time.monotonic() + HEAD
         url = self.address(path)
         ranged = {"Range": f"bytes={start}-"} if start else {}
         for last in (False, True):
@@ -74,23 +84,29 @@ class Session:
             return path
         return f"{self.place.base}/v2/{quote(self.place.repository)}/{path}"
 
-
-def refusal(place: Place, answer: Answer) -> RegistryError:
-    """What a status means that is no 200, asked for a manifest or a blob."""
-    host = place.host
-    if answer.status == _NOT_FOUND:
-        if b"NAME_UNKNOWN" in answer.body:
+    def refusal(self, answer: Answer) -> RegistryError:
+        """What a status means that is no 200, asked for a manifest, a blob or tags."""
+        place = self.place
+        host = place.host
+        if answer.status == _NOT_FOUND and b"NAME_UNKNOWN" in answer.body:
             return RegistryError("no-repository", f"{host} has no repository `{place.repository}`", CHECK)
-        return RegistryError("no-tag", f"{host} has no such image in `{place.repository}` (manifest unknown)", CHECK)
-    if answer.status in _DENIED:
-        return denied(place, answer.status, known=False)
-    if answer.status == _BUSY:
-        wait = _retry_after(answer.headers.get("retry-after"), most=1 << 31)
-        later = f", and asks to wait {wait} s" if wait else ""
-        return RegistryError("busy", f"{host} takes no more requests for now (429, too many requests){later}", _LIMITED)
-    if answer.status >= _FAULT:
-        return RegistryError("unreachable", f"{host} answers {answer.status}: it is out of order", "try again later")
-    return RegistryError("bad", f"{host} answers {answer.status}", f"`curl -v {place.base}/v2/` shows who answers")
+        if answer.status == _NOT_FOUND:
+            return RegistryError(
+                "no-tag", f"{host} has no such image in `{place.repository}` (manifest unknown)", CHECK
+            )
+        if answer.status in _DENIED:
+            return denied(place, answer.status, known=self._login.known, note=self._login.note)
+        if answer.status == _BUSY:
+            wait = _retry_after(answer.headers.get("retry-after"), most=1 << 31)
+            later = f", and asks to wait {wait} s" if wait else ""
+            return RegistryError(
+                "busy", f"{host} takes no more requests for now (429, too many requests){later}", _LIMITED
+            )
+        if answer.status >= _FAULT:
+            return RegistryError(
+                "unreachable", f"{host} answers {answer.status}: it is out of order", "try again later"
+            )
+        return RegistryError("bad", f"{host} answers {answer.status}", f"`curl -v {place.base}/v2/` shows who answers")
 
 
 def _retry_after(text: str | None, most: int = _WAIT) -> int | None:

@@ -14,13 +14,19 @@ _ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def settings(engine: Engine) -> Mapping[str, Any]:
-    """An engine's settings of registries: the daemon's `RegistryConfig`, empty where it does not tell."""
+    """An engine's own settings of registries, as `places` takes them; those that it does not tell are missing."""
+    if engine.kind == "podman":
+        info = _asked(engine, "json")
+        registries = info.get("registries")
+        return {"Engine": "podman", "Registries": registries if isinstance(registries, dict) else {}}
+    return _asked(engine, "{{json .RegistryConfig}}")
+
+
+def _asked(engine: Engine, form: str) -> Mapping[str, Any]:
     from rocenv import process
 
-    if engine.kind == "podman":
-        return {"Engine": "podman"}
     try:
-        done = process.run([engine.program, "info", "--format", "{{json .RegistryConfig}}"], seconds=_PATIENCE)
+        done = process.run([engine.program, "info", "--format", form], seconds=_PATIENCE)
         found = json.loads(done.stdout)
     except (process.ProgramMissingError, process.TimedOutError, ValueError, RecursionError):
         return {}

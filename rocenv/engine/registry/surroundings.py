@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -63,7 +64,7 @@ def _watched(made: HTTPConnectionPool, connections: list[socket.socket]) -> None
 
     class Watched(kind):  # type: ignore[misc]
         def _new_conn(self) -> socket.socket:
-            opened: socket.socket = super()._new_conn()
+            opened = _connected(self._dns_host, self.port, self.timeout)
             self._copies = [opened.dup()]
             connections.extend(self._copies)
             return opened
@@ -77,19 +78,40 @@ def _watched(made: HTTPConnectionPool, connections: list[socket.socket]) -> None
     made.ConnectionCls = Watched
 
 
+def _connected(host: str, port: int, patience: float) -> socket.socket:
+    """A connection to one of a host's addresses: `patience` seconds for each, and for all not more than two."""
+    until = time.monotonic() + 2 * patience
+    last: OSError = TimeoutError()
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        opened = socket.socket(family, kind, protocol)
+        try:
+            opened.settimeout(max(0.1, min(patience, until - time.monotonic())))
+            opened.connect(address)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            opened.close()
+            last = error
+        else:
+            return opened
+        if time.monotonic() > until:
+            break
+    raise last
+
+
 def tls(host: str, port: int | None, *, trusting: bool) -> ssl.SSLContext:
     """What a registry's certificate is judged by. Raises RegistryError where a certificate file cannot be read."""
     import ssl
 
-    context = ssl.create_default_context()
-    paths = ssl.get_default_verify_paths()
-    if not any((paths.cafile, paths.capath)):
-        for bundle in filter(os.path.exists, _AUTHORITIES):
-            context.load_verify_locations(bundle)
-            break
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if trusting:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+    else:  # the system's authorities are many, and take 20 ms
+        context.load_default_certs()
+        paths = ssl.get_default_verify_paths()
+        if not any((paths.cafile, paths.capath)):
+            for bundle in filter(os.path.exists, _AUTHORITIES):
+                context.load_verify_locations(bundle)
     for folder in _folders(host, port):
         try:
             for file in sorted(folder.glob("*.crt")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 from urllib.parse import urljoin
 
@@ -14,7 +15,7 @@ from rocenv.engine.registry.find import foremost
 from rocenv.engine.registry.line import origin
 from rocenv.engine.registry.places import places
 from rocenv.engine.registry.records import RegistryError
-from rocenv.engine.registry.session import Session, refusal
+from rocenv.engine.registry.session import Session
 
 _PAGE = 1000  # tags asked for at once; a registry may give fewer
 _PAGE_LIMIT = 8 << 20  # bytes of a page: some registries give all tags on one
@@ -22,7 +23,6 @@ _PAGES = 500
 _BUDGET = 120.0  # seconds for all pages
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _NEXT = re.compile(r"<([^<>]*)>\s*(?:;[^,<>]*)?;\s*rel=\"?next\"?", re.IGNORECASE)
-_OK = 200
 
 
 def tags(reference: Reference, config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -32,36 +32,28 @@ def tags(reference: Reference, config: Mapping[str, Any]) -> tuple[str, ...]:
     """
     told: list[RegistryError] = []
     for place in places(reference, config):
-        session = Session(place)
-        try:
-            return listed(session)
-        except RegistryError as error:
-            error.place = place
-            told.append(error)
-        finally:
-            session.close()
+        with closing(Session(place, until=time.monotonic() + _BUDGET)) as session:
+            try:
+                return listed(session)
+            except RegistryError as error:
+                error.place = place
+                told.append(error)
     raise foremost(told)
 
 
 def listed(session: Session) -> tuple[str, ...]:
     """All tags of a session's repository; what can be no tag is left out."""
-    deadline = time.monotonic() + _BUDGET
     path: str | None = f"tags/list?n={_PAGE}"
     seen: set[str] = set()
     found: dict[str, None] = {}
     while path is not None:
-        if path in seen or len(seen) >= _PAGES or time.monotonic() > deadline:
+        if path in seen or len(seen) >= _PAGES:
             raise RegistryError("bad", f"{session.place.host} lists tags without an end", None)
         seen.add(path)
-        answer = session.get(path, limit=_PAGE_LIMIT)
-        if answer.status != _OK:
-            raise refusal(session.place, answer)
+        answer = session.ask(path, limit=_PAGE_LIMIT)
         page = parsed(answer.body).get("tags")
-        found.update(
-            dict.fromkeys(tag for tag in page if isinstance(tag, str) and _TAG.fullmatch(tag))
-            if isinstance(page, list)
-            else {}
-        )
+        if isinstance(page, list):
+            found.update(dict.fromkeys(tag for tag in page if isinstance(tag, str) and _TAG.fullmatch(tag)))
         path = _next(session, path, answer.headers.get("link", ""))
     return tuple(found)
 
