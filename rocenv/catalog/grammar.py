@@ -12,6 +12,7 @@ from rocenv.catalog.versions import Constraint, Version
 PLAIN = frozenset({"rocm", "ubuntu", "os", "python", "flavor", "target", "release", "build"})
 # Facts that are words and no versions: compared as they stand. `none` means that the tag does not say it.
 WORDS = frozenset({"flavor", "target"})
+_TEXTS = frozenset({"os", "build"})
 
 
 def parsed(grammars: Sequence[str], tag: str) -> dict[str, str] | None:
@@ -19,8 +20,20 @@ def parsed(grammars: Sequence[str], tag: str) -> dict[str, str] | None:
     for grammar in grammars:
         match = re.fullmatch(grammar, tag, re.ASCII)
         if match is not None:
-            return _decoded({key: value for key, value in match.groupdict().items() if value is not None})
+            said = _decoded({key: value for key, value in match.groupdict().items() if value is not None})
+            return said if sound(said) else None
     return None
+
+
+def sound(said: Mapping[str, str]) -> bool:
+    """True where everything that should be a version is one."""
+    for key, value in said.items():
+        if key not in WORDS and key not in _TEXTS:
+            try:
+                Version.parse(value)
+            except ValueError:
+                return False
+    return True
 
 
 def _decoded(facts: dict[str, str]) -> dict[str, str]:

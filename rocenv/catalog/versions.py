@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from functools import cache, total_ordering
 
 LEGACY, PREVIEW, CORE_SDK = "legacy", "preview", "core-sdk"
-# A number, then perhaps what leads up to it: 7.15.0a20260720, 7.14.0rc2, 7.2.0.dev0. What follows a `+` names a build.
-_VERSION = re.compile(r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})(?:[.-]?(a|b|rc|dev)([0-9]{0,12}))?(?:[+-][0-9A-Za-z.+-]*)?")
+# A number, then perhaps what leads up to it (7.15.0a20260720, 7.14.0rc2, 7.2.0.dev0) or mends it (0.5.13.post1). What
+# follows a `+` or a `-` names a build.
+_VERSION = re.compile(
+    r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,4})(?:[.-]?(a|b|rc|dev|post)([0-9]{0,12}))?(?:[+-][0-9A-Za-z.+-]*)?"
+)
 _CLAUSE = re.compile(r"\s*(>=|<=|==|!=|>|<|)\s*([^\s<>=!,]+)\s*")
+_STAGES = ("dev", "a", "b", "rc", "")  # from the earliest to the release itself
 _FIRST_PREVIEW, _FIRST_CORE_SDK = (7, 9), (7, 14)
 
 
@@ -25,6 +29,7 @@ class Version:
     numbers: tuple[int, ...]  # without zeros at the end
     pre: tuple[str, int] | None = None
     text: str = field(default="", compare=False)
+    post: int = 0  # of one that mends what was released: 0.5.13.post1 is newer than 0.5.13
 
     @staticmethod
     @cache
@@ -38,6 +43,8 @@ class Version:
         numbers = [int(part) for part in digits.split(".")]
         while len(numbers) > 1 and numbers[-1] == 0:
             numbers.pop()
+        if kind == "post":
+            return Version(tuple(numbers), None, text.strip(), int(count or 0) + 1)
         return Version(tuple(numbers), (kind, int(count or 0)) if kind else None, text.strip())
 
     def __lt__(self, other: Version) -> bool:
@@ -47,8 +54,9 @@ class Version:
         return self.text or ".".join(map(str, self.numbers))
 
     @property
-    def _key(self) -> tuple[tuple[int, ...], int, tuple[str, int]]:
-        return self.numbers, 0 if self.pre else 1, self.pre or ("", 0)
+    def _key(self) -> tuple[tuple[int, ...], tuple[int, int], int]:
+        stage, count = self.pre or ("", 0)
+        return self.numbers, (_STAGES.index(stage), count), self.post
 
     @property
     def minor(self) -> tuple[int, int]:

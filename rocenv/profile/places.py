@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from rocenv.errors import UsageError
 from rocenv.profile.tree import Table, read_yaml
-from rocenv.resources import data_folder
+from rocenv.resources import SYSTEM, data_folder, user_folder
 
 SETTINGS = "rocenv.yaml"
-SYSTEM = Path("/etc/rocenv")
 
 
 class Place(NamedTuple):
@@ -46,17 +45,10 @@ def places() -> tuple[Place, ...]:
         Place("profiles", data_folder("profiles"), None),
         Place(str(SYSTEM), SYSTEM / "profiles", SYSTEM / SETTINGS),
     ]
-    user = _user_folder()
+    user = user_folder()
     if user is not None:
         found.append(Place("~/.config/rocenv", user / "profiles", user / SETTINGS))
     return tuple(found)
-
-
-def _user_folder() -> Path | None:
-    base, home = os.environ.get("XDG_CONFIG_HOME"), os.environ.get("HOME")
-    if base and base.startswith("/"):
-        return Path(base) / "rocenv"
-    return Path(home) / ".config" / "rocenv" if home else None
 
 
 def read_file(path: Path, name: str) -> Table | None:
