@@ -109,7 +109,7 @@ def test_the_rule_that_is_broken_is_named(text: str, why: str) -> None:
 
 @pytest.mark.parametrize("text", ["x:" + "a" * 128, "a/" + "x" * 253, "host:65535/x", "x@sha512:" + "a" * 128])
 def test_what_is_just_within_the_rules(text: str) -> None:
-    assert Reference.parse(text).full.endswith(text)
+    assert text in Reference.parse(text).full
 
 
 @given(st.text(max_size=60))
