@@ -17,7 +17,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"lifecycle"}),
     frozenset({"smoke"}),
     frozenset({"engine"}),
-    frozenset({"render", "host", "checks", "plan"}),
+    frozenset({"render", "host", "checks", "plan", "image"}),
     frozenset({"lock"}),
     frozenset({"rules"}),
     frozenset({"profile", "report"}),
@@ -26,7 +26,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"model", "errors", "resources", "__init__"}),
 )
 # What may do no I/O at all: decisions and renderings are pure.
-PURE = ("plan", "checks", "lock", "rules", "render", "report", "model")
+PURE = ("plan", "checks", "image", "lock", "rules", "render", "report", "model")
 IMPURE_MODULES = {"os", "io", "socket", "shutil", "tempfile", "pathlib", "sys", "time", "rocenv.process"}
 
 

@@ -26,7 +26,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "test": ("rocenv.cli.test", "prove by smoke tests that every GPU of an environment works"),
     "detect": ("rocenv.cli.detect", "show the GPUs, driver, ROCm and access of a host"),
     "doctor": ("rocenv.cli.doctor", "say what keeps ROCm containers from running, and what mends it"),
+    "audit": ("rocenv.cli.audit", "say which GPUs an image really has code for, without running it"),
     "plan": ("rocenv.cli.plan", "show what `up` would do, and why"),
+    "explain": ("rocenv.cli.explain", "show why that image is chosen, and why no other"),
     "lock": ("rocenv.cli.lock", "pin each profile's image by digest in rocenv.lock; check or renew it"),
     "profiles": ("rocenv.cli.profiles", "list, show and check profiles"),
 }

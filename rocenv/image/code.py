@@ -1,0 +1,203 @@
+"""Code objects in files: which gfx targets there is code for, told from headers alone.
+
+Sources: LLVM's "User Guide for AMDGPU Backend" (ELF header flags) and "Clang Offload Bundler" (bundles, plain and
+compressed); the kpack archive's magic is that of ROCm's rocm-kpack.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from typing import NamedTuple
+
+from rocenv.image.stream import zstandard
+
+ELF = b"\x7fELF"
+BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+PACKED = b"CCOB"
+KPACK = b"KPAK"
+KPACK_MARK = b".rocm_kpack_ref\0"  # a section's name: the code lies in kpack archives
+HEAD = 64  # bytes that tell what a file is
+
+_EM_AMDGPU = 224
+_LOOK = 256 << 10  # bytes behind a magic that are looked at: a zstd block's 128 KiB, and room
+_TAIL = 64 << 10  # section names stand at a file's end
+_MOST_ENTRIES, _LONGEST_ID = 1024, 256
+_HOLD = len(BUNDLE) - 1
+_MOST_MISSES = 1000  # magics without a bundle behind them: a file made of these would be looked at for hours
+
+# EF_AMDGPUMACH of e_flags → target.
+MACH = {
+    0x20: "gfx600", 0x21: "gfx601", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703", 0x26: "gfx704",
+    0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x2B: "gfx810", 0x2C: "gfx900", 0x2D: "gfx902", 0x2E: "gfx904",
+    0x2F: "gfx906", 0x30: "gfx908", 0x31: "gfx909", 0x32: "gfx90c", 0x33: "gfx1010", 0x34: "gfx1011",
+    0x35: "gfx1012", 0x36: "gfx1030", 0x37: "gfx1031", 0x38: "gfx1032", 0x39: "gfx1033", 0x3A: "gfx602",
+    0x3B: "gfx705", 0x3C: "gfx805", 0x3D: "gfx1035", 0x3E: "gfx1034", 0x3F: "gfx90a", 0x40: "gfx940",
+    0x41: "gfx1100", 0x42: "gfx1013", 0x43: "gfx1150", 0x44: "gfx1103", 0x45: "gfx1036", 0x46: "gfx1101",
+    0x47: "gfx1102", 0x48: "gfx1200", 0x49: "gfx1250", 0x4A: "gfx1151", 0x4B: "gfx941", 0x4C: "gfx942",
+    0x4E: "gfx1201", 0x4F: "gfx950", 0x50: "gfx1310", 0x51: "gfx9-generic", 0x52: "gfx10-1-generic",
+    0x53: "gfx10-3-generic", 0x54: "gfx11-generic", 0x55: "gfx1152", 0x57: "gfx1154", 0x58: "gfx1153",
+    0x59: "gfx12-generic", 0x5A: "gfx1251", 0x5B: "gfx12-5-generic", 0x5C: "gfx1172", 0x5D: "gfx1170",
+    0x5E: "gfx1171", 0x5F: "gfx9-4-generic", 0x62: "gfx11-7-generic", 0x63: "gfx13-generic",
+}  # fmt: skip
+_V3, _V4 = 1, 2  # e_ident[EI_ABIVERSION] of code object versions 3 and 4; 5 and 6 flag features as 4 does
+_FEATURE = {2: "-", 3: "+"}  # unsupported and any say nothing of what the code wants
+
+# `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`, with an environment in its triple or without.
+_DEVICE = re.compile(
+    rb"(?:hip|hipv4|openmp)-[\w.-]*?-(amdgcnspirv|gfx\d+(?:-\d+)?-generic|gfx[0-9a-f]+)((?::[a-z]+[+-])*)"
+)
+_KIND = re.compile(rb"(?:host|hip|hipv4|openmp)-[\x20-\x7e]+")
+
+
+class Bundle(NamedTuple):
+    """What a bundle's header says: the targets that it has code for, and its length in bytes, 0 if unsaid."""
+
+    targets: tuple[str, ...]
+    length: int
+    readable: bool = True
+
+
+def elf_target(head: bytes) -> str | None:
+    """The target that an AMD code object (a device's ELF file) is for; None for any other file."""
+    if len(head) < HEAD or not head.startswith(ELF) or head[4:6] != b"\x02\x01":
+        return None
+    machine, flags = struct.unpack_from("<H", head, 18)[0], struct.unpack_from("<I", head, 48)[0]
+    if machine != _EM_AMDGPU:
+        return None
+    name = MACH.get(flags & 0xFF, f"gfx?{flags & 0xFF:#04x}")
+    version = head[8]
+    if version == _V3:
+        return name + (":sramecc+" if flags & 0x200 else "") + (":xnack+" if flags & 0x100 else "")
+    if version < _V4:
+        return name
+    features = (("sramecc", flags >> 10 & 3), ("xnack", flags >> 8 & 3))
+    return name + "".join(f":{feature}{_FEATURE[value]}" for feature, value in features if value in _FEATURE)
+
+
+def bundle(data: bytes, at: int = 0) -> Bundle | None:
+    """The plain bundle at an offset, by its header; None where there is none."""
+    if not data.startswith(BUNDLE, at):
+        return None
+    found: dict[str, None] = {}
+    try:
+        (count,) = struct.unpack_from("<Q", data, at + 24)
+        if not 0 < count <= _MOST_ENTRIES:
+            return None
+        place = at + 32
+        length = 0
+        for _ in range(count):
+            offset, size, width = struct.unpack_from("<QQQ", data, place)
+            name = data[place + 24 : place + 24 + width] if width <= _LONGEST_ID else b""
+            if not _KIND.fullmatch(name):
+                return None
+            device = _DEVICE.fullmatch(name)
+            if device is not None and size > 0:
+                found[(device[1] + device[2]).decode("ascii")] = None
+            place += 24 + width
+            length = max(length, offset + size)
+    except struct.error:
+        return None
+    return Bundle(tuple(found), max(length, place - at))
+
+
+def packed(data: bytes, at: int = 0) -> Bundle | None:
+    """The compressed bundle at an offset: its targets stand in what comes first out of it. None where there is none.
+
+    A header that is one, and a payload that cannot be read, are a Bundle that is not readable.
+    """
+    try:
+        version, method = struct.unpack_from("<HH", data, at + 4)
+        if version == 1:
+            length, header = 0, 20
+        elif version == 2:  # noqa: PLR2004
+            (length,), header = struct.unpack_from("<I", data, at + 8), 24
+        elif version == 3:  # noqa: PLR2004
+            (length,), header = struct.unpack_from("<Q", data, at + 8), 32
+        else:
+            return None
+    except struct.error:
+        return None
+    if method not in (0, 1) or (version > 1 and length <= header):
+        return None
+    first = _unpacked(data[at + header : at + (min(length, _LOOK) or _LOOK)], zstd=method == 1)
+    inner = bundle(first) if first is not None else None
+    if inner is not None:
+        return Bundle(inner.targets, length)
+    return None if version == 1 else Bundle((), 0, readable=False)
+
+
+def _unpacked(payload: bytes, *, zstd: bool) -> bytes | None:
+    """The beginning of what was compressed, as much as a bundle's header takes; None for what does not expand."""
+    if not zstd:
+        try:
+            return zlib.decompressobj().decompress(payload, _LOOK)
+        except zlib.error:
+            return None
+    module = zstandard()
+    try:
+        first: bytes = module.ZstdDecompressor().decompress(payload, _LOOK)
+    except module.ZstdError:
+        return None
+    return first
+
+
+class CodeSearch:
+    """Looks for bundles in a file that comes piece by piece; holds one piece and a little more at most.
+
+    A bundle's magic also stands in the compilers that write it: only what has a whole header behind it counts.
+    """
+
+    def __init__(self) -> None:
+        self.targets: dict[str, None] = {}
+        self.unreadable = 0
+        self.marked = False  # names kpack archives as the place of its code
+        self._held = b""
+        self._skip = 0
+        self._tail = b""
+        self._misses = 0
+
+    def feed(self, piece: bytes) -> None:
+        """Look at the next bytes of the file."""
+        self._tail = piece[-_TAIL:] if len(piece) >= _TAIL else (self._tail + piece)[-_TAIL:]
+        if self._skip >= len(piece):
+            self._skip -= len(piece)
+            return
+        data = self._held + piece[self._skip :] if self._skip or self._held else piece
+        self._skip = 0
+        self._held = self._search(data, last=False)
+
+    def end(self) -> None:
+        """Look at what was held back, now that nothing follows."""
+        self._search(self._held, last=True)
+        self.marked = KPACK_MARK in self._tail
+
+    def _search(self, data: bytes, *, last: bool) -> bytes:
+        """Take every bundle in `data`; what is to be looked at again with more behind it."""
+        if self._misses > _MOST_MISSES:
+            return b""
+        at, plain, small = 0, data.find(BUNDLE), data.find(PACKED)
+        while plain >= 0 or small >= 0:
+            hit = min(place for place in (plain, small) if place >= 0)
+            if not last and len(data) - hit < _LOOK:
+                return data[hit:]
+            found = bundle(data, hit) if hit == plain else packed(data, hit)
+            at = hit + (self._take(found) or len(PACKED))
+            if self._misses > _MOST_MISSES:
+                self.unreadable += 1
+                return b""
+            if at > len(data):
+                self._skip = at - len(data)
+                return b""
+            plain = data.find(BUNDLE, at) if 0 <= plain < at else plain
+            small = data.find(PACKED, at) if 0 <= small < at else small
+        return data[max(at, len(data) - _HOLD) :]
+
+    def _take(self, found: Bundle | None) -> int:
+        if found is None or not found.readable:
+            self._misses += 1
+            self.unreadable += found is not None
+            return 0
+        self.targets.update(dict.fromkeys(found.targets))
+        return found.length
