@@ -71,15 +71,14 @@ def _image(part: _Part) -> LockedImage:
         part.fault("reference", str(error))
     if parsed.digest:
         part.fault("reference", "the digest stands here a second time")
-    places = part.texts("places", _WORD)
-    for place in places:
+    for place, where in part.items("places", _WORD):
         if not _is_repository(place):
-            part.fault("places", f"`{place[:80]}` is no repository")
+            raise UsageError(f"`{where}`: `{place[:80]}` is no repository", BACK)
     platforms = part.optional("platforms")
     return LockedImage(
         reference=reference,
         digest=part.text("digest", _DIGEST),
-        places=places,
+        places=part.texts("places", _WORD),
         platforms={}
         if platforms is None
         else {name: _platform(_Part(one)) for name, one in platforms.tables(_PLATFORM)},
@@ -157,12 +156,16 @@ class _Part:
         return self._matched(key, node, pattern)
 
     def texts(self, key: str, pattern: str) -> tuple[str, ...]:
+        return tuple(text for text, _ in self.items(key, pattern))
+
+    def items(self, key: str, pattern: str) -> list[tuple[str, str]]:
+        """The texts of a list, each with its place in the file."""
         node = self._table.entries.get(key)
         if node is None:
-            return ()
+            return []
         if not isinstance(node, Items):
             self.fault(key, f"`{key}` is {kind_of(node)}, expected is a list")
-        return tuple(self._matched(key, one, pattern) for one in node.items)
+        return [(self._matched(key, one, pattern), one.where) for one in node.items]
 
     def part(self, key: str) -> _Part:
         found = self.optional(key)
