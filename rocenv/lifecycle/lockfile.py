@@ -36,9 +36,10 @@ def raw(folder: Path) -> bytes | None:
                 f"`{path}` is a symbolic link, and a lock is a file of its project", f"`rm {path}`"
             ) from None
         raise UsageError(f"`{path}` cannot be read: {error.strerror}", f"`ls -ld {path}`") from error
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise UsageError(f"`{path}` is no regular file", f"`ls -ld {path}` shows what it is")
     with os.fdopen(number, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise UsageError(f"`{path}` is no regular file", f"`ls -ld {path}` shows what it is")
         return stream.read(_LARGEST + 1)
 
 
