@@ -1,15 +1,11 @@
-"""An engine's socket, room and stores, and an engine on another machine: the kernel's own answers."""
+"""An engine's socket, room and stores: the kernel's own answers."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 import tempfile
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -75,57 +71,6 @@ def test_the_room_of_another_machine_is_not_this_one_s() -> None:
     assert room(EngineFacts("docker", data_root="/", remote=True)) == (None, None)
     assert room(EngineFacts("docker", data_root="/no/such/place")) == (None, None)
     assert room(EngineFacts("docker")) == (None, None)
-
-
-class Elsewhere(BaseHTTPRequestHandler):
-    """As much of Docker's interface as `docker info` asks of a daemon on another machine."""
-
-    def do_HEAD(self) -> None:
-        self.answer(b"OK")
-
-    def do_GET(self) -> None:
-        info = {
-            "ServerVersion": "28.2.2",
-            "Name": "gpu-box",
-            "KernelVersion": "6.1.0-other",
-            "OperatingSystem": "Debian",
-        }
-        self.answer(b"OK" if "_ping" in self.path else json.dumps(info if "/info" in self.path else []).encode())
-
-    def answer(self, data: bytes) -> None:
-        self.send_response(200)
-        self.send_header("Api-Version", "1.41")
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def elsewhere() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"tcp://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.mark.engine
-def test_an_engine_over_tcp_is_another_machine_s(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", elsewhere)
-    examination = Examination(open_engine("docker"))
-    engine, health = examination.findings()
-    examination.close()
-    assert engine is not None
-    assert (engine.remote, engine.kernel, health.name, health.free_bytes) == (True, "6.1.0-other", "gpu-box", None)
-    given = facts(engine=engine, engine_health=health)
-    assert found("engine.remote", given).verdict == "warn"
-    assert found("engine.same-kernel", given).verdict == "skip"
 
 
 @pytest.mark.engine
