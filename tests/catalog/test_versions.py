@@ -62,6 +62,39 @@ def test_what_leads_up_to_a_release_is_older() -> None:
     assert V("7.13.0") < V("7.14.0a20260608") < V("7.14.0")
     assert V("7.2.4") == V("7.2.4-93")
     assert V("2.12.0+rocm7.14.0") == V("2.12.0")
+    assert V("7.2.0.dev0") < V("7.2.0a20260720") < V("7.2.0b1") < V("7.2.0rc1") < V("7.2.0")
+
+
+def test_what_mends_a_release_is_newer() -> None:
+    """SGLang's tags: v0.5.13, v0.5.13.post1, v0.5.14."""
+    assert V("0.5.13") < V("0.5.13.post1") < V("0.5.13.post2") < V("0.5.14")
+    assert V("0.5.13.post1") != V("0.5.13")
+    assert Constraint.parse(">=0.5.13").allows(V("0.5.13.post1"))
+    assert Constraint.parse("0.5.13").allows(V("0.5.13.post1"))
+    assert V("7.2.0.post1").stream == LEGACY
+
+
+def test_the_jump_from_seven_to_ten() -> None:
+    """There is no 8 and no 9: 10.0.0 came after 7.14, and in time before 7.14.1."""
+    row = ["6.4.4", "7.0", "7.2.4", "7.9.0", "7.13.0", "7.14.0", "7.14.1", "10.0.0", "10.1.0"]
+    assert sorted(row, key=V) == row
+    assert not Constraint.parse("7").allows(V("10.0.0"))
+    assert Constraint.parse(">=7.14").allows(V("10.0.0"))
+    assert Constraint.parse("<10").allows(V("7.14.1"))
+
+
+# Driver releases and module versions as packages, DKMS and the kernel print them.
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["5.7", "6.0", "6.4", "30.10", "30.10.1", "30.20.0", "30.30.4", "31.10.0", "31.50.0", "31.60.0"],
+        ["6.0.5", "6.8.5", "6.10.5", "6.12.12", "6.14.14", "6.16.6", "6.16.13", "6.19.4", "6.19.14"],
+        ["6.14.14.30100100-2212064", "6.16.6.30200100-2255209", "6.16.13.30300000-2278356", "6.16.13.30300400-2341068"],
+        ["6.3.42131", "6.4.43483", "7.0.51831", "7.1.25424", "7.2.26015", "7.2.53211", "7.15.26333"],
+    ],
+)
+def test_drivers_modules_and_hip_are_in_the_order_of_their_numbers(row: list[str]) -> None:
+    assert sorted(row[::-1], key=V) == row
 
 
 @pytest.mark.parametrize(

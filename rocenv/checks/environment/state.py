@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rocenv.checks.catalogue import Answer, check, fail, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
+
+if TYPE_CHECKING:
+    from rocenv.catalog.versions import Version
 
 
 @check(
@@ -52,11 +57,21 @@ def wheels(facts: Facts) -> Answer:
     shown = listed((f"{name} {version}" for name, version in ours.items()), 8)
     if len(versions) == 1:
         return ok(shown)
-    newest = ours.get("rocm") or max(versions)
+    newest = ours.get("rocm") or max(versions, key=_numbers)
     words = " ".join(f"{name}=={newest}" for name in ours)
     return fail(
         shown, "they are of different builds, and their links lead nowhere", f"`pip install --force-reinstall {words}`"
     )
+
+
+def _numbers(text: str) -> Version:
+    """A version by its numbers; what is none comes before all."""
+    from rocenv.catalog.versions import Version
+
+    try:
+        return Version.parse(text)
+    except ValueError:
+        return Version((0,))
 
 
 @check(
