@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rocenv.catalog.table import load
+from rocenv.catalog.versions import Version
 
 
 def release_of(version: str) -> str | None:
@@ -34,3 +35,26 @@ def series_of(module: str) -> str | None:
     rows = [row for row in load("drivers")["releases"] if row.get("module") == module]
     series = {".".join(str(row["release"]).split(".")[:2]) for row in rows}
     return series.pop() if len(series) == 1 else None
+
+
+def around(module: str) -> tuple[str | None, str | None]:
+    """The series whose modules are the next older and the next newer than one that no row has; None where none is.
+
+    Modules are numbered in the order of AMD's releases, so that its driver is of a release between the two.
+    """
+    try:
+        wanted = Version.parse(module)
+    except ValueError:
+        return None, None
+    known = sorted(
+        (Version.parse(row["module"]), Version.parse(row["release"]))
+        for row in load("drivers")["releases"]
+        if "module" in row
+    )
+    older = [release for number, release in known if number < wanted]
+    newer = [release for number, release in known if number > wanted]
+    return (_series(older[-1]) if older else None), (_series(newer[0]) if newer else None)
+
+
+def _series(release: Version) -> str:
+    return "{}.{}".format(*release.minor)

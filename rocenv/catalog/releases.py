@@ -35,11 +35,12 @@ class DriverSeries(NamedTuple):
     backward_known: bool  # False where nothing was read about releases older than the first of `rocm`
     source: str
     by: str  # how it was told: `release 30.30.4`, or `module 6.16.13`
+    exact: bool = True  # False for a driver between two series: `rocm` is then what either of them is listed for
 
     def verdict(self, rocm: Version) -> str:
         """LISTED, OUTSIDE, or UNKNOWN where the table is older than the release or says nothing of older ones."""
         if any(rocm.within(minor) for minor in self.rocm):
-            return LISTED
+            return LISTED if self.exact else UNKNOWN
         if rocm.stream == PREVIEW:
             return UNKNOWN  # the tables are of production releases
         if rocm > max(self.rocm) and not self._superseded:
@@ -52,6 +53,11 @@ class DriverSeries(NamedTuple):
     def _superseded(self) -> bool:
         """True where AMD published later tables that could have named a newer ROCm with this driver, and did not."""
         return max(self.rocm) < _newest_listed()
+
+    @property
+    def newest(self) -> Version:
+        """The newest series that the driver can be of."""
+        return Version.parse(self.name.rpartition(" ")[2])
 
     @property
     def span(self) -> str:
@@ -113,7 +119,19 @@ def driver_series(release_text: str | None, module: str | None) -> DriverSeries 
         found = None if text is None else _series(text, by)
         if found is not None:
             return found
-    return None
+    return _between(module) if module else None
+
+
+def _between(module: str) -> DriverSeries | None:
+    """A driver of a series that no table holds, older than one that a table holds: what that may be listed for."""
+    older, newer = drivers.around(".".join(module.split(".")[:3]))
+    found = [one for one in (older and _series(older, ""), newer and _series(newer, "")) if one]
+    if newer is None or not found:
+        return None
+    name = f"between {older} and {newer}" if older else f"before {newer}"
+    rocm = tuple(sorted({minor for one in found for minor in one.rocm}))
+    known = older is not None and all(one.backward_known for one in found)
+    return DriverSeries(name, rocm, known, found[-1].source, f"module {module}", exact=False)
 
 
 def _series_of_module(module: str | None) -> str | None:

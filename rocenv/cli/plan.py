@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from rocenv.cli import console, wishes
 from rocenv.errors import EngineError, UsageError
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts
+
+if TYPE_CHECKING:
+    from rocenv.engine import Engine
 
 
 def command(
@@ -53,7 +56,12 @@ def command(
     )  # fmt: skip
     seen = read_host(host)
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
-    plan = planned(wished, seen, _engine(seen, engine, rootless=rootless), request, mode)
+    facts, program = asked(seen, engine, rootless=rootless)
+    plan = planned(wished, seen, facts, request, mode)
+    if program is not None and plan.image.equals and plan.image.base is None:
+        from rocenv.plan.here import settled
+
+        plan = settled(plan, program.images_here([plan.image.reference, *plan.image.equals]))
     argv = run_argv(plan)
     if as_json:
         console.data_json(plan_json(plan, argv))
@@ -61,16 +69,17 @@ def command(
         console.data(plan_text(plan, shell_text(argv), all_refused=refused))
 
 
-def _engine(host: Host, kind: str | None, *, rootless: bool) -> EngineFacts:
+def asked(host: Host, kind: str | None, *, rootless: bool) -> tuple[EngineFacts, Engine | None]:
     """The engine's own facts where it is this host's and answers; otherwise an assumption, which the plan names."""
     if kind not in (None, "docker", "podman"):
         raise UsageError(f"there is no engine `{kind}`", "`--engine docker` or `--engine podman`")
     if not host.live or rootless:
-        return EngineFacts(kind or "docker", rootless=rootless, assumed=True)
+        return EngineFacts(kind or "docker", rootless=rootless, assumed=True), None
     from rocenv.engine import open_engine
 
     try:
-        return open_engine(kind).facts()
+        program = open_engine(kind)
+        return program.facts(), program
     except EngineError as error:
         console.warn(f"{error.message}; the plan is for rootful {kind or 'docker'}")
-        return EngineFacts(kind or "docker", assumed=True)
+        return EngineFacts(kind or "docker", assumed=True), None

@@ -94,6 +94,15 @@ class Engine(Store):
         with self._read("ps"):
             return listing.podman_environments(text) if self.kind == "podman" else listing.docker_environments(text)
 
+    def images_here(self, references: Sequence[str]) -> set[str]:
+        """Those of these references that the engine has an image of."""
+        import json
+
+        rows = self._answer(["image", "inspect", "--format", "{{json .RepoTags}}", *references]).stdout.splitlines()
+        with self._read("image inspect"):
+            tags = {str(tag) for row in rows for tag in json.loads(row) or ()}
+        return tags.intersection(references)
+
     def listed(self, container: str) -> bool:
         """Whether there is a container of this name, whoever made it. One that is only being made is not there yet."""
         return self._answer(["container", "inspect", "--format", "{{.Id}}", container]).status == 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from rocenv.catalog import images
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.versions import Version
+from rocenv.model.choice import COMMUNITY, OVERRIDE, SELECTION, UNTESTED, Alternative
 from rocenv.model.host import Gpu
 from rocenv.plan.choose import Weighed, weigh
 from rocenv.rules import override
@@ -15,20 +15,7 @@ from rocenv.rules.fit import Demand, Verdict, demand, judge
 from rocenv.rules.override import Way
 from rocenv.rules.rank import rank
 
-SELECTION, COMMUNITY, OVERRIDE, UNTESTED = "selection", "community", "override", "untested"
 KNOWN_TO_WORK = frozenset({"fully", "mostly"})
-
-
-class Alternative(NamedTuple):
-    """One way that is left: an image, with the GPUs that it serves in the words of `--gpus` (None: all chosen)."""
-
-    kind: str  # selection | community | override | untested
-    gpus: str | None
-    reference: str
-    why: str
-    flags: str  # what `rocenv up PROFILE` wants in addition
-    env: Mapping[str, str] = {}  # what has to be opted into
-    known_to_work: bool = True
 
 
 def alternatives(found: Weighed) -> tuple[Alternative, ...]:
@@ -101,13 +88,13 @@ def _community(found: Weighed, asked: Sequence[Verdict]) -> Iterator[Alternative
             by_family.setdefault(image.family, []).append(image)
         for them in by_family.values():
             verdicts = [judge(image, _demand(found, (gfx,))) for image in them]
-            fitting = [one for one in verdicts if one.refusal is None]
-            if not fitting:
-                continue
-            best = max(fitting, key=rank).image.reference.familiar
+            best = max(verdicts, key=lambda one: (one.refusal is None, rank(one)))
+            reference = best.image.reference.familiar
             chosen = words(found, gpus) if some else None
-            flags = f"--image {best}" + (f" --gpus {chosen}" if chosen else "")
-            yield Alternative(COMMUNITY, chosen, best, f"a community build for {gfx}, not AMD's", flags)
+            flags = f"--image {reference}" + (f" --gpus {chosen}" if chosen else "")
+            but = f", and {best.refusal}" if best.refusal else ""
+            why = f"a community build for {gfx}, not AMD's{but}"
+            yield Alternative(COMMUNITY, chosen, reference, why, flags, known_to_work=not best.refusal)
 
 
 def _overrides(found: Weighed, asked: Sequence[Verdict]) -> Iterator[Alternative]:

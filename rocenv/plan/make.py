@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rocenv.catalog import table
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.references import Reference
 from rocenv.errors import EngineError
@@ -49,7 +50,7 @@ def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request
     named = request._replace(name=request.name or profile.name)
     stored = _stored(profile, picked, _Chosen(selection, given, host), named)
     plan = _assembled(profile, facts, named, _Decided(selection, picked, given, confined, stored))
-    reasons = (*_engine_reason(facts), _gpus_reason(selection, request, host), *plan.reasons)
+    reasons = (*_engine_reason(facts), _gpus_reason(selection, request, host), *plan.reasons, *_catalog_reasons())
     return plan._replace(reasons=reasons, labels=labels(plan, host))
 
 
@@ -77,7 +78,7 @@ def _assembled(profile: Profile, facts: EngineFacts, request: Request, made: _De
         name=request.name or profile.name,
         engine=facts,
         image=made.picked.image,
-        gpus=tuple(_named(gpu) for gpu in made.selection.gpus),
+        gpus=tuple(named(gpu) for gpu in made.selection.gpus),
         devices=(*given.devices, *confined.devices),
         groups=() if given.keep_groups else tuple(dict.fromkeys((*given.groups, *confined.groups))),
         keep_groups=given.keep_groups,
@@ -104,6 +105,8 @@ def _assembled(profile: Profile, facts: EngineFacts, request: Request, made: _De
         uidmap=given.uidmap,
         gidmap=given.gidmap,
         ulimits=confined.ulimits,
+        catalog_date=table.origin("images").date,
+        catalog_laid=tuple(one.path for _, one in table.laid() if one.path),
     )
 
 
@@ -175,7 +178,8 @@ def _writer(given: Access, known: CatalogImage | None) -> str | None:
     return "0:0" if known is not None and known.user == "root" else None
 
 
-def _named(gpu: Gpu) -> GpuRef:
+def named(gpu: Gpu) -> GpuRef:
+    """A GPU by all its names."""
     return GpuRef(gpu.index, gpu.gfx, gpu.bdf, gpu.partition.index, gpu.uuid, gpu.render_node, gpu.name)
 
 
@@ -189,6 +193,14 @@ def _engine_reason(facts: EngineFacts) -> tuple[Reason, ...]:
             facts.kind,
             f"{mode}, {facts.server_version or 'version unknown'}, at {facts.endpoint or 'its own socket'}",
         ),
+    )
+
+
+def _catalog_reasons() -> tuple[Reason, ...]:
+    """Which tables of the catalog are not the ones that came with rocenv."""
+    return tuple(
+        Reason("catalog", f"{name} of {one.date}", f"{one.path}, in place of the one that came with rocenv")
+        for name, one in table.laid()
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from rocenv.catalog import gpus as catalog
 from rocenv.errors import ImageError
-from rocenv.plan.alternatives import COMMUNITY, OVERRIDE, SELECTION, Alternative, alternatives, lacking, nearest
+from rocenv.model.choice import COMMUNITY, OVERRIDE, SELECTION, Alternative
+from rocenv.plan.alternatives import alternatives, lacking, nearest
 from rocenv.plan.choose import Weighed
 from rocenv.rules.fit import Verdict
 

@@ -26,10 +26,15 @@ def applies(host: Host) -> bool:
     return host.environment == "wsl2" and host.dxg and not host.gpus
 
 
-def give(words: str, host: Host, user: Access) -> Access:
-    """The access to what Windows passes on. Raises HostError for a wish for one GPU, and without AMD's library."""
+def whole(words: str) -> None:
+    """Raise HostError for a wish for one GPU: Windows passes on what it passes on."""
     if words not in ("auto", "all", "dgpu"):
         raise HostError(f"on WSL2 GPUs cannot be told apart, and `{words}` is asked for", "`--gpus all`")
+
+
+def give(words: str, host: Host, user: Access) -> Access:
+    """The access to what Windows passes on. Raises HostError for a wish for one GPU, and without AMD's library."""
+    whole(words)
     if host.rocm_default is None and not host.rocm_installed:
         raise HostError(
             "WSL2 passes a GPU on, but ROCm for WSL (with `librocdxg.so`) is not installed beside it",

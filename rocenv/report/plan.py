@@ -32,7 +32,7 @@ def plan_json(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
             "size_bytes": plan.image.size_bytes,
             "base": plan.image.base,
         },
-        "gpus": [_gpu_json(gpu) for gpu in plan.gpus],
+        "gpus": [gpu_json(gpu) for gpu in plan.gpus],
         "devices": list(plan.devices),
         "groups": list(plan.groups),
         "keep_groups": plan.keep_groups,
@@ -53,6 +53,7 @@ def plan_json(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "workdir": plan.workdir,
         "labels": dict(plan.labels),
         "smoke": {"level": plan.smoke_level, "probes": list(plan.smoke_probes)},
+        "catalog": {"date": plan.catalog_date, "laid_in": list(plan.catalog_laid)},
         "dockerfile": plan.dockerfile,
         "argv": list(argv),
         "reasons": [{"choice": one.choice, "value": one.value, "why": one.why} for one in plan.reasons],
@@ -106,7 +107,8 @@ def _refused(refused: Sequence[Refusal], most: int | None) -> str:
     return "\n".join(["not taken:", *lines])
 
 
-def _gpu_json(gpu: GpuRef) -> dict[str, Any]:
+def gpu_json(gpu: GpuRef) -> dict[str, Any]:
+    """A chosen GPU as plain data."""
     return {
         "index": gpu.index,
         "gfx": gpu.gfx,

@@ -17,6 +17,7 @@ from rocenv.model.host import Gpu, Host
 from rocenv.model.wish import ImageWish
 
 PREVIEWS = 'is a preview; a profile that wants it names it (`rocm: "7.13"`)'
+DOUBTFUL = "whether this tag exists is doubtful"
 AMD64 = frozenset({"x86_64", "amd64", None})
 INSTINCT = frozenset({"gfx908", "gfx90a", "gfx942", "gfx950"})  # the targets of AMD's line of that name
 _RELEASE = re.compile(r"\d+(?:\.\d+)*")
@@ -80,7 +81,7 @@ def driver_name(host: Host, series: DriverSeries | None) -> str:
     if host.environment == "wsl2":
         return "Windows' driver"
     if series is not None:
-        return f"driver {series.name} ({series.by})"
+        return f"{'' if series.exact else 'a '}driver {series.name} ({series.by})"
     if host.driver.origin == "dkms":
         return f"the driver with module version {host.driver.version}"
     return f"the kernel's own driver ({host.kernel})"
@@ -110,11 +111,16 @@ def judge(image: CatalogImage, wanted: Demand) -> Verdict:
     if stop:
         return Verdict(image, tuple(pro), tuple(unknown), refusal=stop.what, kind="hazard")
     if image.moving:
-        unknown.append(f"the tag `{image.reference.tag}` moves: what is in it today may differ tomorrow")
+        unknown.append(moves(image))
     if image.doubtful:
-        unknown.append("whether this tag exists is doubtful")
+        unknown.append(DOUBTFUL)
     against = tuple(one.what for one in met)
     return Verdict(image, tuple(pro), tuple(unknown), against, sure=sure, listed=listed)
+
+
+def moves(image: CatalogImage) -> str:
+    """What is to be said of a tag that is made to be moved."""
+    return f"the tag `{image.reference.tag}` moves: what is in it today may differ tomorrow"
 
 
 def preview(image: CatalogImage) -> bool:
@@ -211,7 +217,7 @@ def _driver(image: CatalogImage, wanted: Demand, pro: list[str], unknown: list[s
     """A refusal or None, and whether the driver is listed for the image's ROCm."""
     if not wanted.gpus:
         return None, True
-    if image.driver and wanted.driver and not Constraint.parse(image.driver).allows(Version.parse(wanted.driver.name)):
+    if image.driver and wanted.driver and not Constraint.parse(image.driver).allows(wanted.driver.newest):
         return f"it wants AMD's driver {image.driver}, and this is {wanted.driver_name}", False
     if image.rocm is None:
         unknown.append("its ROCm release is unknown, and so whether the driver fits it")
@@ -224,7 +230,9 @@ def _driver(image: CatalogImage, wanted: Demand, pro: list[str], unknown: list[s
     verdict = wanted.driver.verdict(image.rocm)
     if verdict == OUTSIDE:
         return f"{wanted.driver_name} goes with ROCm {wanted.driver.span}, not with {image.rocm}", False
-    if verdict == LISTED:
+    if not wanted.driver.exact:
+        unknown.append(f"no table holds {wanted.driver_name}: whether it fits ROCm {image.rocm} is unknown")
+    elif verdict == LISTED:
         pro.append(f"{wanted.driver_name} is listed for ROCm {image.rocm}")
     else:
         unknown.append(f"the table of {wanted.driver_name} says nothing of ROCm {image.rocm}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rocenv.catalog import images, releases
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.versions import PREVIEW, Version
-from rocenv.rules.fit import Verdict, preview
+from rocenv.rules.fit import DOUBTFUL, Verdict, moves, preview
 
 _NOTHING = Version((0,))
 # What each step is worth: more than all below it together, so that points tell the same order as ranks.
@@ -81,8 +81,8 @@ def behind(best: Verdict, other: Verdict, here: Collection[str] = ()) -> str:
         step = "rocm"  # that it is older as well says more to a person
     missing = [name for name, liked in _usual(second).items() if not liked]
     words = {
-        "exists": "whether its tag exists is doubtful",
-        "stays": f"its tag `{second.reference.tag}` moves",
+        "exists": DOUBTFUL,
+        "stays": moves(second),
         "production": "it is a preview, or its ROCm is unknown",
         "safe": f"{next(iter(other.hazards), '')}",
         "sure": "whether it serves these GPUs is less sure",

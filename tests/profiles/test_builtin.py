@@ -46,7 +46,8 @@ def test_it_loads_and_names_a_family_of_the_catalog(name: str, layers: Layers) -
 
 def test_every_family_has_a_profile(layers: Layers) -> None:
     taken = {layers.load(name).image.family for name in NAMES}
-    assert {one.name for one in images.families()} - WITHOUT == taken
+    # Nobody works in a tool: a plugin of a cluster, an image to build others with.
+    assert {one.name for one in images.families() if one.kind != "tool"} == taken
 
 
 @pytest.mark.parametrize("name", NAMES)
