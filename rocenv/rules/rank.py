@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from rocenv.catalog import images, releases
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.versions import PREVIEW, Version
-from rocenv.rules.fit import DOUBTFUL, Verdict, moves, preview
+from rocenv.model.host import Host
+from rocenv.model.wish import ImageWish
+from rocenv.rules.fit import DOUBTFUL, Demand, Verdict, demand, judge, moves, preview
 
 _NOTHING = Version((0,))
 # What each step is worth: more than all below it together, so that points tell the same order as ranks.
@@ -128,3 +130,13 @@ def _newness(rocm: Version | None) -> int:
 @cache
 def _production() -> list[Version]:
     return sorted(one.version for one in releases.releases() if one.version.stream != PREVIEW)
+
+
+def best(family: str, targets: Sequence[str], host: Host | None) -> Verdict | None:
+    """The image of a family that a plan takes for GPUs of these targets, or None; without a host no driver is asked."""
+    if host is None:
+        wanted = Demand(tuple(dict.fromkeys(targets)), gpus=False, driver=None, driver_name="")
+    else:
+        wanted = demand(ImageWish(family), targets, host, gpus=True)
+    fitting = [one for one in (judge(image, wanted) for image in images.known(family)) if one.refusal is None]
+    return max(fitting, key=rank, default=None)

@@ -42,7 +42,7 @@ def targets(facts: Facts) -> Answer:
     held = image.gfx
     if held is None:
         return skip(f"nobody tells which targets {image.reference} holds code for")
-    found = [_held(gfx, held, image, _overriding(gfx, facts)) for gfx in wanted]
+    found = [_held(gfx, held, image, facts) for gfx in wanted]
     worst = [finding for finding in found if finding.verdict != "ok"]
     return worst or ok(f"{listed(wanted)}: {image.gfx_source or 'its list'} has {listed(held, 12)}")
 
@@ -66,8 +66,8 @@ def _overriding(gfx: str, facts: Facts) -> tuple[str, ...]:
     return override.names(gfx, _chosen(facts.host), facts.host)
 
 
-def _held(gfx: str, held: tuple[str, ...], image: ImageView, variables: tuple[str, ...]) -> Finding:
-    """One target against the image's list; an override is named by `variables`."""
+def _held(gfx: str, held: tuple[str, ...], image: ImageView, facts: Facts) -> Finding:
+    """One target against the image's list."""
     if catalog.covered(gfx, held):
         return ok(gfx)
     evidence = f"{gfx}; {image.reference} has {listed(held, 12)} ({image.gfx_source or 'its list'})"
@@ -78,26 +78,27 @@ def _held(gfx: str, held: tuple[str, ...], image: ImageView, variables: tuple[st
         return warn(
             evidence,
             f"no code for {gfx} is in it; that of {way.gfx} works {way.works} ({way.why}), and AMD does not support it",
-            f"at your own risk `{' '.join(f'-e {name}={way.value}' for name in variables)}`",
+            f"at your own risk `{' '.join(f'-e {name}={way.value}' for name in _overriding(gfx, facts))}`",
             needs="container",
         )
     return fail(
         evidence,
         f"no code for {gfx} is in the image: every kernel fails",
-        f"take an image for {gfx}: {_instead(gfx, image)}",
+        f"take an image for {gfx}: {_instead(gfx, image, facts)}",
     )
 
 
-def _instead(gfx: str, image: ImageView) -> str:
-    """An image that holds code for a target, of the same family where one is known, else how to see them."""
+def _instead(gfx: str, image: ImageView, facts: Facts) -> str:
+    """The image that a plan takes: of the same family, else one that stands in for it; else how to see them."""
     from rocenv.catalog import images
+    from rocenv.rules.rank import best
 
     known = _known(image)
     if known is not None:
-        same = [one for one in images.known(known.family) if one.carries(gfx) and not one.doubtful]
-        other = next(iter(same), None) or next(images.instead_of(known.family, gfx), None)
-        if other is not None:
-            return f"`--image {other.reference.familiar}`"
+        other = best(known.family, _wanted(facts), facts.host) or best(known.family, (gfx,), facts.host)
+        found = other.image if other else next(images.instead_of(known.family, gfx), None)
+        if found is not None:
+            return f"`--image {found.reference.familiar}`"
     return _SHOWN
 
 
@@ -146,39 +147,34 @@ def user_space(facts: Facts) -> Answer:
         return info(
             f"image ROCm {rocm}, {_driver(host)}", "no table of AMD's names this driver: whether it fits is unknown"
         )
-    return _judged(rocm, series, image, host)
+    return _judged(rocm, series, image, facts)
 
 
-def _judged(rocm: Version, series: DriverSeries, image: ImageView, host: Host) -> Answer:
+def _judged(rocm: Version, series: DriverSeries, image: ImageView, facts: Facts) -> Answer:
     from rocenv.catalog.releases import LISTED, OUTSIDE
 
     verdict = series.verdict(rocm)
-    evidence = f"image ROCm {rocm}, {_driver(host)}: listed with ROCm {series.span}"
+    evidence = f"image ROCm {rocm}, {_driver(facts.need_host())}: listed with ROCm {series.span}"
     if verdict == LISTED:
         return ok(evidence)
+    if not series.exact and verdict != OUTSIDE:
+        return info(evidence, f"no table of AMD's holds a driver {series.name}: whether it fits is unknown")
     if verdict != OUTSIDE:
         return info(evidence, f"AMD's table of driver {series.name} says nothing of ROCm {rocm}")
     return warn(
         evidence,
         f"driver {series.name} and ROCm {rocm} are further apart than AMD tests; it often works all the same",
-        f"take an image with ROCm {max(series.rocm)} ({_of_release(image, series)}), or update the driver",
+        f"take an image that goes with it ({_of_release(image, facts)}), or update the driver",
     )
 
 
-def _of_release(image: ImageView, series: DriverSeries) -> str:
-    """An image of the same family that the driver is listed for."""
-    from rocenv.catalog import images
-    from rocenv.catalog.releases import LISTED
-    from rocenv.catalog.versions import Version
+def _of_release(image: ImageView, facts: Facts) -> str:
+    """The image of the same family that a plan takes on this host, where the driver is listed for it."""
+    from rocenv.rules.rank import best
 
     known = _known(image)
-    fits = [
-        one
-        for one in (images.known(known.family) if known else ())
-        if one.rocm and not one.doubtful and series.verdict(one.rocm) == LISTED
-    ]
-    best = max(fits, key=lambda one: one.rocm.rank if one.rocm else (False, Version((0,))), default=None)
-    return f"`--image {best.reference.familiar}`" if best else "`rocenv plan PROFILE` chooses one"
+    found = best(known.family, _wanted(facts), facts.host) if known else None
+    return f"`--image {found.image.reference.familiar}`" if found else "`rocenv plan PROFILE` chooses one"
 
 
 def _driver(host: Host) -> str:
