@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -122,8 +123,9 @@ def test_a_container_with_everything_it_needs(bed: TestBed) -> None:
         assert found[check][-1]["evidence"].startswith("inside rocenv-")
 
 
-def test_a_container_without_the_groups(bed: TestBed) -> None:
-    with by_hand(bed, *NODES, f"--group-add={RENDER_GID}"):
+@pytest.mark.parametrize("kfd", [(), ("--group-add=109",)])
+def test_a_container_without_the_group_or_with_another_host_s(bed: TestBed, kfd: tuple[str, ...]) -> None:
+    with by_hand(bed, *NODES, *kfd, f"--group-add={RENDER_GID}"):
         found = doctor(bed, "--in", "hand", code=3)
     assert verdict(found, "kfd.access") == "fail"
     assert f"--group-add={KFD_GID}" in found["kfd.access"][-1]["fix"]
@@ -206,3 +208,43 @@ def test_a_bundle_of_a_real_engine_comes_back(bed: TestBed) -> None:
     again = doctor(bed, "--host", file, code=0)
     for check in ("engine.socket", "engine.same-kernel", "engine.disk", "kfd.topology", "kfd.access"):
         assert again[check][0]["verdict"] == first[check][0]["verdict"], check
+
+
+# What people type, and the check that knows why it fails: the words are those of the Docker that is here.
+WRONG = [
+    (("--group-add=render",), images.SMALL, "argv.group-names"),
+    (("--device=/dev/fdk",), images.SMALL, "argv.device-exists"),
+    (("--device=/dev/dri/renderD199",), images.SMALL, "argv.device-exists"),
+    (("--gpus=all",), images.SMALL, "argv.gpus-flag"),
+    (("--runtime=amd",), images.SMALL, "argv.runtime"),
+    ((), "127.0.0.1:5000/rocenv/small:nope", "image.resolve"),
+    ((), "127.0.0.1:1/rocenv/small:1", "image.resolve"),
+]
+
+
+@pytest.mark.parametrize(("flags", "image", "check"), WRONG)
+def test_the_words_of_a_docker_that_failed(
+    bed: TestBed, small_image: str, flags: tuple[str, ...], image: str, check: str
+) -> None:
+    line = ["run", "--rm", *flags, image, "true"]
+    failed = bed.docker(*line)
+    assert failed.returncode != 0
+    found = doctor(bed, "--symptom", failed.stderr, "--argv", shlex.join(["docker", *line]), "--image", image)
+    bad = [one for told in found.values() for one in told if one["verdict"] == "fail"]
+    assert bad[0]["check"] == check, (failed.stderr, [one["check"] for one in bad])
+
+
+def test_what_rocm_itself_says(bed: TestBed) -> None:
+    """rocminfo without the nodes, and without their groups."""
+    user = "--user=1000:1000"
+    pulled = bed.docker("pull", "--quiet", images.STAND_IN)
+    assert pulled.returncode == 0, pulled.stderr
+    for flags, check in (((), "kfd.present"), ((*NODES, user), "kfd.access")):
+        said = bed.docker("run", "--rm", *flags, images.STAND_IN, "rocminfo")
+        assert said.returncode != 0
+        assert check in doctor_points(bed, said.stdout + said.stderr), said.stdout + said.stderr
+
+
+def doctor_points(bed: TestBed, text: str) -> str:
+    """The line in which the doctor says what a text points to."""
+    return bed.rocenv("doctor", "--symptom", text).stderr
