@@ -71,7 +71,7 @@ def caches(
     env: dict[str, str] = {}
     reasons: list[Reason] = []
     keys: dict[str, list[object]] = {
-        "kernels": [sorted(set(targets)), image.rocm or image.reference],
+        "kernels": [sorted(set(targets)), image.rocm or _named(image.reference)],
         "environment": [environment],
         "user": [],
     }
@@ -82,6 +82,12 @@ def caches(
         env |= dict.fromkeys(cache.env, cache.target)
         reasons.append(Reason(f"cache {kind}", mounts[-1].source, _WHY[cache.belongs_to]))
     return Storage(tuple(mounts), env, tuple(reasons))
+
+
+def _named(reference: str) -> str:
+    """A reference without the digest beside its tag: an image keeps its caches when it is pinned."""
+    name = reference.partition("@")[0]
+    return name if ":" in name.rpartition("/")[2] else reference
 
 
 def project(folder: str, home: str | None) -> Storage:

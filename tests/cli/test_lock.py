@@ -1,0 +1,243 @@
+"""`rocenv lock` on a real engine and a real registry: tags that move and go, mirrors, and what is left offline."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bed.place import IMAGES
+
+if TYPE_CHECKING:
+    from conftest import TestBed
+
+pytestmark = pytest.mark.engine
+REGISTRY = "127.0.0.1:5000"
+STORE = IMAGES / "docker/registry/v2/repositories"
+
+
+@dataclass
+class Site:
+    """A project whose profile names an image of a repository of its own, which has a mirror."""
+
+    bed: TestBed
+    repository: str
+
+    @property
+    def image(self) -> str:
+        return f"{REGISTRY}/{self.repository}:1"
+
+    @property
+    def lock(self) -> Path:
+        return self.bed.project / "rocenv.lock"
+
+    def push(self, words: str, *, mirrored: bool = False) -> str:
+        """Put an image that says these words under the tag, and perhaps into the mirror; its id."""
+        made = self.bed.docker("create", f"--label=words={words}", "rocenv/small:1", "true").stdout.strip()
+        identity = self.bed.docker("commit", f"--change=LABEL words={words}", made).stdout.strip()
+        self.bed.docker("rm", made)
+        for name in (self.image, *([f"{REGISTRY}/mirror/{self.repository}:1"] if mirrored else [])):
+            assert self.bed.docker("tag", identity, name).returncode == 0
+            pushed = self.bed.docker("push", name)
+            assert pushed.returncode == 0, pushed.stderr
+        return identity
+
+    def forget(self) -> None:
+        """Take every copy off the engine, with the containers that use them."""
+        self.bed.rocenv("down")
+        found = self.bed.docker("images", "--format", "{{.ID}} {{.Repository}}").stdout.splitlines()
+        named = {line.split()[0] for line in found if self.repository in line}
+        if named:
+            self.bed.docker("rmi", "-f", *named)
+
+    def drop(self, what: str, *, repository: str | None = None) -> None:
+        """Take a tag (`tags/1`) or all digests (`revisions`) out of the registry's store."""
+        shutil.rmtree(STORE / (repository or self.repository) / "_manifests" / what)
+
+    def well(self, *words: str, code: int = 0) -> str:
+        done = self.bed.rocenv(*words)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if "--json" in words else done.stdout + done.stderr
+
+    def checks(self, *words: str, code: int = 0) -> dict[str, dict[str, Any]]:
+        """What `lock --check` says, by what was looked at."""
+        answer = json.loads(self.well("lock", "--check", "--json", *words, code=code))
+        assert answer["status"] == ("drifted" if code else "ok")
+        return {row["what"]: row for row in answer["checks"]}
+
+    def runs(self) -> str:
+        """The id of the image that the environment's container was made from."""
+        return self.bed.docker(
+            "inspect", "--format", "{{.Image}}", f"rocenv-{self.bed.project.name}-hip"
+        ).stdout.strip()
+
+
+@pytest.fixture
+def site(bed: TestBed, small_image: str) -> Iterator[Site]:
+    name = f"lock{uuid.uuid4().hex[:8]}"
+    here = Site(replace(bed, project=bed.project.rename(bed.project.with_name(name))), name)
+    (here.bed.project / "rocenv.yaml").write_text(
+        f"extends: hip\nimage: {{reference: '{here.image}'}}\nmirrors: {{'{REGISTRY}': ['{REGISTRY}/mirror']}}\n"
+    )
+    yield here
+    here.bed.rocenv("down", "--volumes")
+    here.forget()
+    for repository in (name, f"mirror/{name}"):
+        shutil.rmtree(STORE / repository, ignore_errors=True)
+
+
+def test_a_lock_holds_what_runs_and_stays_the_same(site: Site) -> None:
+    identity = site.push("first")
+    site.well("up", "--no-test")
+    answer = json.loads(site.well("lock", "--json"))
+    [one] = answer["profiles"]
+    assert (answer["version"], answer["status"], answer["written"]) == (1, "ok", True)
+    assert (one["profile"], one["reference"]) == ("hip", site.image)
+    assert one["platforms"]["linux/amd64"]["image"] == identity
+    digests = site.bed.docker("image", "inspect", "--format", "{{json .RepoDigests}}", site.image).stdout
+    assert f"{REGISTRY}/{site.repository}@{one['digest']}" in json.loads(digests)
+    assert one["places"] == [f"{REGISTRY}/mirror/{site.repository}"]
+
+    before = site.lock.read_bytes()
+    assert json.loads(site.well("lock", "--json"))["changes"] == []
+    assert site.lock.read_bytes() == before
+    # The container that ran before the lock was written is of the locked image: it is used, not made anew.
+    assert json.loads(site.well("up", "--no-test", "--frozen", "--json"))["action"] == "used"
+
+
+def test_a_lock_survives_a_tag_that_moves_and_goes(site: Site) -> None:
+    first = site.push("first", mirrored=True)
+    site.well("lock")
+    before = site.lock.read_text()
+    second = site.push("second")
+    site.forget()
+
+    checks = site.checks()
+    assert (checks["tag"]["verdict"], checks["digest"]["verdict"]) == ("warn", "ok")
+    assert "has moved" in checks["tag"]["why"]
+    site.well("up", "--no-test")
+    assert site.runs() == first
+    assert "rocenv.lock is as it was" in site.well("lock")
+    assert site.lock.read_text() == before
+
+    site.drop("tags/1")
+    assert "is gone" in site.checks()["tag"]["why"]
+    site.forget()
+    site.drop("revisions")  # now its own repository has nothing at all
+    said = site.well("up", "--no-test", "--frozen")
+    assert f"came from {REGISTRY}/mirror/{site.repository}" in said
+    assert site.runs() == first
+    assert json.loads(site.well("up", "--no-test", "--json"))["action"] == "used"
+    checks = site.checks()
+    assert f"at {REGISTRY}/mirror/{site.repository}; the engine has it" in checks["digest"]["why"]
+    assert checks["places"]["verdict"] == "info"
+    assert second != first
+
+
+def test_what_is_gone_everywhere_is_told(site: Site) -> None:
+    site.push("first", mirrored=True)
+    site.well("lock")
+    for repository in (site.repository, f"mirror/{site.repository}"):
+        shutil.rmtree(STORE / repository)
+    assert site.checks()["digest"]["verdict"] == "warn"  # the engine still has it
+    site.forget()
+    said = site.well("up", "--no-test", code=5)
+    assert "no place gives the locked image" in said
+    assert f"{REGISTRY}/mirror/{site.repository}" in said
+    assert site.checks(code=7)["digest"]["verdict"] == "fail"
+    assert "hint:" in site.well("lock", "--update", code=5)
+
+
+def test_update_tells_the_difference_fact_by_fact(site: Site) -> None:
+    site.push("first")
+    site.well("lock")
+    before = json.loads(site.well("lock", "--json"))["profiles"][0]
+    second = site.push("second")
+    answer = json.loads(site.well("lock", "--update", "--json"))
+    after = answer["profiles"][0]
+    changes = {one["fact"]: (one["old"], one["new"]) for one in answer["changes"]}
+    assert changes["image.digest"] == (before["digest"], after["digest"])
+    assert after["platforms"]["linux/amd64"]["image"] == second
+    assert site.checks()["tag"]["verdict"] == "ok"
+    (site.bed.project / "rocenv.yaml").write_text("extends: hip\nimage: {reference: 'rocenv/small:1'}\n")
+    assert "image.reference" in site.checks(code=7)["profile"]["why"]
+    assert f"{site.image} → rocenv/small:1" in site.well("lock")
+
+
+def test_offline_what_is_here_is_locked_and_the_rest_is_said(site: Site) -> None:
+    identity = site.push("first")
+    site.well("lock", "--offline")
+    assert identity in site.lock.read_text()
+    checks = site.checks("--offline")
+    assert (checks["digest"]["verdict"], checks["tag"]["verdict"]) == ("skip", "skip")
+    assert "could not be checked: no registry was asked (--offline); the engine has it" in checks["digest"]["why"]
+    site.forget()
+    site.lock.unlink()
+    assert "--offline" in site.well("lock", "--offline", code=5)
+    assert not site.lock.exists()
+
+
+def test_a_registry_that_does_not_answer_leaves_it_unchecked(site: Site) -> None:
+    site.push("first")
+    site.well("lock")
+    dead = site.image.replace("5000", "5999")
+    site.lock.write_text(site.lock.read_text().replace(f"{REGISTRY}/", "127.0.0.1:5999/"))
+    (site.bed.project / "rocenv.yaml").write_text(f"extends: hip\nimage: {{reference: '{dead}'}}\n")
+    checks = site.checks()
+    assert (checks["profile"]["verdict"], checks["digest"]["verdict"], checks["tag"]["verdict"]) == (
+        "ok",
+        "skip",
+        "skip",
+    )
+    assert "the engine has it" in checks["digest"]["why"]
+    # The image is here under another name, and counts by its id.
+    said = site.well("up", "--no-test", "--frozen")
+    assert "started" in said
+    assert json.loads(site.well("up", "--no-test", "--frozen", "--json"))["action"] == "used"
+
+
+def test_a_build_on_a_locked_image_that_came_from_a_mirror(site: Site) -> None:
+    site.push("first", mirrored=True)
+    with (site.bed.project / "rocenv.yaml").open("a") as file:
+        file.write("build: {template: on-image}\n")
+    site.well("lock")
+    assert "dockerfile: sha256:" in site.lock.read_text()
+    site.forget()
+    site.drop("revisions")
+    said = site.well("up", "--no-test", "--frozen")
+    assert "building rocenv/hip:" in said
+    built = json.loads(site.well("up", "--no-test", "--frozen", "--json"))
+    assert built["action"] == "used"
+    assert site.checks()["build"]["verdict"] == "ok"
+    site.bed.rocenv("down")
+    site.bed.docker("rmi", "-f", built["plan"]["image"]["reference"])
+
+
+def test_the_proof_of_the_locked_image_is_locked_with_it(site: Site) -> None:
+    site.push("first")
+    site.well("lock")
+    assert "proof:" not in site.lock.read_text()
+    site.well("up", "--no-test", "--gpus", "0,2")
+    site.well("test", "--level", "access")
+    [one] = json.loads(site.well("lock", "--json"))["profiles"]
+    version = site.bed.run("cat", "/sys/module/amdgpu/version").stdout.strip()
+    assert one["proof"] == {"result": "passed", "level": "access", "gpus": {"gfx942": 2}, "driver": version}
+    for private in ("GPU-", "0000:", "renderD", site.bed.project.parent.name):
+        assert private not in site.lock.read_text()
+
+
+def test_where_it_cannot_be_written_the_old_lock_stays(site: Site) -> None:
+    site.push("first")
+    site.well("lock")
+    before = site.lock.read_bytes()
+    site.bed.project.chmod(0o555)
+    site.push("second")
+    assert "cannot be written" in site.well("lock", "--update", code=2)
+    site.bed.project.chmod(0o755)
+    assert site.lock.read_bytes() == before
+    assert [one.name for one in site.bed.project.iterdir() if one.name.startswith(".")] == []
