@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+_UNLIKE = " is expected"  # how a failure ends that is about the kind of a value
 _NAMES = {
     str: "a text",
     int: "a whole number",
@@ -67,7 +68,7 @@ def check(value: Any, shape: Any, where: str = "") -> None:
 def _is(value: Any, wanted: type, where: str) -> None:
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
         said = _NAMES.get(type(value), "something else")
-        raise Misshapen(f"{_at(where)}{said}, where {_NAMES[wanted]} is expected")
+        raise Misshapen(f"{_at(where)}{said}, where {_NAMES[wanted]}{_UNLIKE}")
 
 
 def _record(value: Any, shape: Record, where: str) -> None:
@@ -83,13 +84,14 @@ def _record(value: Any, shape: Record, where: str) -> None:
 
 
 def _one_of(value: Any, shapes: tuple[Any, ...], where: str) -> None:
-    """The failure told is the last shape's: the fullest form stands last."""
-    for shape in shapes[:-1]:
+    """The failure told is that of the shape of the value's own kind, else the last shape's: the fullest stands last."""
+    told: Misshapen | None = None
+    for shape in shapes:
         try:
             return check(value, shape, where)
-        except Misshapen:
-            continue
-    return check(value, shapes[-1], where)
+        except Misshapen as error:
+            told = error if told is None or _UNLIKE in str(told) else told
+    raise told or Misshapen(f"{_at(where)}nothing fits here")
 
 
 def _asked(value: Any, ask: Callable[[Any], object], where: str) -> None:

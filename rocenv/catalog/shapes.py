@@ -26,6 +26,14 @@ def _constraint(text: Any) -> None:
     Constraint.parse(text)
 
 
+def _is_constraint(text: str) -> bool:
+    try:
+        Constraint.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _date(text: Any) -> None:
     check(text, str)
     try:
@@ -165,7 +173,38 @@ _SUPPORT = (
     "newest", "streams", "rules", "indexes", "wheel_versions", "wheel_names", "install_prefixes", "packages", "torch",
     "torch_on_pypi", "gc_ip", "systems", "conflicts",
 )  # fmt: skip
+_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._{}-]*)*")
+_PACKAGE_NAMES = [re.compile(r"[a-z0-9][a-z0-9.+{}-]*")]
+_SYSTEM = Record(
+    {"name": str, "manager": re.compile("apt|dnf|zypper"), "image": str, "also": [str], "python": _WORD},
+)
+_COMPONENTS = ("runtime", "hip-sdk", "math", "rccl", "profilers", "debuggers", "all")
+_PLACE = Record(
+    {"addresses": [_ADDRESS], "rocm": _constraint, "source": str},
+    {"suite": re.compile("[a-z]+"), "note": str},
+)
+_LAYOUT = Record(
+    {
+        "template": _WORD,
+        "folder": _PATH,
+        "source": str,
+        "places": Each(_PLACE, _WORD),
+        "components": _WORD,
+    },
+    {"key": _ADDRESS, "origin": _WORD},
+)
 SHAPES: Mapping[str, Record] = {
+    "distributions": Record(
+        {
+            **_HEAD,
+            "systems": Each(_SYSTEM, _WORD),
+            "layouts": Each(_LAYOUT, _WORD),
+            "components": Each(
+                Record({"source": str}, dict.fromkeys(_COMPONENTS, _PACKAGE_NAMES)),
+                re.compile("legacy|core-sdk|debian"),
+            ),
+        }
+    ),
     "images": Record({**_HEAD, "families": Each(_FAMILY, _REPOSITORY)}, {"build": _anything}),
     "releases": Record(
         {
@@ -247,9 +286,9 @@ def _family_wrongs(table: Mapping[str, Any], sources: Mapping[str, Any]) -> Iter
         yield "`repositories` hold what is no version"
     for entry in table["tags"]:
         yield from _tag_wrongs(table, entry if isinstance(entry, dict) else {"tag": entry})
-    for when in (rule["when"] for rule in rules if "when" in rule):
-        for key in when.keys() - grammar.WORDS:
-            Constraint.parse(when[key])
+    for key, wanted in ((key, wanted) for rule in rules for key, wanted in rule.get("when", {}).items()):
+        if key not in grammar.WORDS and not _is_constraint(wanted):
+            yield f"`facts`: `when` asks that {key} be `{wanted[:60]}`, which is no constraint"
     for source in (table["source"], *(rule["source"] for rule in rules)):
         yield from (f"there is no source `{key[:60]}`" for key in keys(source) if key not in sources)
 

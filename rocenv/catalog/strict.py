@@ -17,14 +17,18 @@ _DEEPEST, _MOST = 12, 200_000
 _HINT = "put it in quotes, or name it once"
 
 
-def from_yaml(data: bytes, name: str) -> Any:
-    """What a YAML file says, as plain data; `name` is what messages call it. Raises UsageError with the line."""
+def from_yaml(data: bytes, name: str, *, own: bool = False) -> Any:
+    """What a YAML file says, as plain data; `name` is what messages call it. Raises UsageError with the line.
+
+    `own`: a table of rocenv itself, which may have aliases.
+    """
     import yaml
 
     loader = _loader()(data)
     loader.name = name
     try:
-        _inspect(yaml, data, name)
+        if not own:
+            _inspect(yaml, data, name)
         return loader.get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:300]

@@ -14,7 +14,8 @@ from rocenv.resources import SYSTEM, user_folder
 
 FOLDER = Path(__file__).parent
 COMPILED = FOLDER / "compiled"
-NAMES = ("images", "releases", "drivers", "gpus", "hazards", "support")
+# The tables that a newer one may take the place of.
+NAMES = ("images", "releases", "drivers", "gpus", "hazards", "support", "distributions")
 
 
 class Origin(NamedTuple):
@@ -37,6 +38,14 @@ def origin(name: str) -> Origin:
     return _chosen(name)[0]
 
 
+def laid() -> tuple[tuple[str, Origin], ...]:
+    """The tables that a file in a configuration folder took the place of, by name. Raises as `load` does."""
+    if not folders():
+        return ()
+    found = ((name, origin(name)) for name in NAMES)
+    return tuple((name, one) for name, one in found if one.path is not None)
+
+
 def built_in(name: str) -> Any:
     """The table that came with this rocenv."""
     return json.loads((COMPILED / f"{name}.json").read_bytes())
@@ -54,8 +63,8 @@ def folders() -> tuple[Path, ...]:
 def _chosen(name: str) -> tuple[Origin, Any]:
     """The newest table of a name; of two of one date the one that was laid in, the user's before the system's."""
     data = built_in(name)
-    chosen = Origin(None, data["date"])
-    if folders():
+    chosen = Origin(None, data.get("date", ""))
+    if name in NAMES and folders():
         from rocenv.catalog.laid import candidates
 
         for laid in candidates(name, folders()):

@@ -123,6 +123,8 @@ class Plan(NamedTuple):
     gidmap: tuple[str, ...] = ()
     ulimits: tuple[str, ...] = ()  # memlock=-1:-1 …
     dockerfile: str | None = None  # of an image that is built here
+    catalog_date: str | None = None  # of the table of images that was chosen from
+    catalog_laid: tuple[str, ...] = ()  # files of a configuration folder that took the place of built-in tables
 
     @property
     def container(self) -> str:
