@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rocenv.catalog import grammar
+from rocenv.catalog.distribution_shape import DISTRIBUTIONS
 from rocenv.catalog.shape import Each, Misshapen, Record, check
 from rocenv.catalog.table import keys
 from rocenv.catalog.versions import Constraint, Version
@@ -173,38 +174,8 @@ _SUPPORT = (
     "newest", "streams", "rules", "indexes", "wheel_versions", "wheel_names", "install_prefixes", "packages", "torch",
     "torch_on_pypi", "gc_ip", "systems", "conflicts",
 )  # fmt: skip
-_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._{}-]*)*")
-_PACKAGE_NAMES = [re.compile(r"[a-z0-9][a-z0-9.+{}-]*")]
-_SYSTEM = Record(
-    {"name": str, "manager": re.compile("apt|dnf|zypper"), "image": str, "also": [str], "python": _WORD},
-)
-_COMPONENTS = ("runtime", "hip-sdk", "math", "rccl", "profilers", "debuggers", "all")
-_PLACE = Record(
-    {"addresses": [_ADDRESS], "rocm": _constraint, "source": str},
-    {"suite": re.compile("[a-z]+"), "note": str},
-)
-_LAYOUT = Record(
-    {
-        "template": _WORD,
-        "folder": _PATH,
-        "source": str,
-        "places": Each(_PLACE, _WORD),
-        "components": _WORD,
-    },
-    {"key": _ADDRESS, "origin": _WORD},
-)
 SHAPES: Mapping[str, Record] = {
-    "distributions": Record(
-        {
-            **_HEAD,
-            "systems": Each(_SYSTEM, _WORD),
-            "layouts": Each(_LAYOUT, _WORD),
-            "components": Each(
-                Record({"source": str}, dict.fromkeys(_COMPONENTS, _PACKAGE_NAMES)),
-                re.compile("legacy|core-sdk|debian"),
-            ),
-        }
-    ),
+    "distributions": Record({**_HEAD, **DISTRIBUTIONS}),
     "images": Record({**_HEAD, "families": Each(_FAMILY, _REPOSITORY)}, {"build": _anything}),
     "releases": Record(
         {

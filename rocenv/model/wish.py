@@ -24,7 +24,18 @@ class BuildWish(NamedTuple):
     template: str | None = None
     packages: Mapping[str, tuple[str, ...]] = _NOTHING
     args: Mapping[str, str] = _NOTHING
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()  # NAME of the caller's environment, or NAME=FILE
+    os: str | None = None  # ubuntu-24.04, rocky-9 …
+    components: tuple[str, ...] = ()  # of ROCm: runtime, hip-sdk, math …
+    gfx: tuple[str, ...] = ()  # the targets to build for; none: those of the host's GPUs
+    context: str | None = None  # a folder below the project's
+    health: str | None = None  # the path at which its server answers that it is well
+    mirrors: Mapping[str, str] = _NOTHING  # pip: an index; apt: a proxy
+
+    @property
+    def wanted(self) -> bool:
+        """Whether an image is to be built at all."""
+        return self.template is not None or any(self.packages.values())
 
 
 class SmokeWish(NamedTuple):

@@ -19,6 +19,8 @@ LOOSEN: dict[str, str] = {
 }
 CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "vllm", "jax", "ollama", "llama")
 LEVELS = ("access", "runtime", "kernel", "framework")
+COMPONENTS = ("runtime", "hip-sdk", "math", "rccl", "profilers", "debuggers", "all")
+GFX = r"gfx[0-9a-f]{3,5}"
 
 
 class Key(NamedTuple):
@@ -46,12 +48,36 @@ KEYS: Mapping[str, Key] = {
         "table", "which versions of frameworks are wanted", 'framework: {pytorch: ">=2.9"}', pattern=_CONSTRAINT
     ),
     "build.template": Key("text", "the Dockerfile template to build from", "template: on-image", pattern=NAME),
+    "build.os": Key(
+        "text",
+        "the system to build on, or the image's where its name does not tell",
+        "os: ubuntu-24.04",
+        pattern=r"[a-z]+-\d+(\.\d+)?",
+    ),
+    "build.components": Key("list", "which parts of ROCm", "components: [runtime, math]", choices=COMPONENTS),
+    "build.gfx": Key("list", "the targets to build for, instead of the host's", "gfx: [gfx942]", pattern=GFX),
     "build.packages.apt": Key("list", "packages to install with apt", "apt: [git]"),
     "build.packages.dnf": Key("list", "packages to install with dnf", "dnf: [git]"),
     "build.packages.zypper": Key("list", "packages to install with zypper", "zypper: [git]"),
+    "build.packages.conda": Key("list", "packages to install with conda", "conda: [ffmpeg]"),
     "build.packages.pip": Key("list", "packages to install with pip", "pip: [numpy]"),
+    "build.context": Key("text", "the folder that the build may copy from, below the project's", "context: ."),
+    "build.health": Key(
+        "text", "where its server answers that it is well", "health: /health", pattern=r"/[\w./-]{0,200}"
+    ),
+    "build.mirrors": Key(
+        "table",
+        "where packages come from on the machine that builds: pip, an index; apt, a caching proxy",
+        "mirrors: {pip: https://pypi.example/simple}",
+        names="pip|apt",
+    ),
     "build.args": Key("table", "build arguments", "args: {JOBS: 8}", names=ENV_NAME),
-    "build.secrets": Key("list", "build secrets by name", "secrets: [HF_TOKEN]"),
+    "build.secrets": Key(
+        "list",
+        "secrets of the build: a variable of the caller's by name, or NAME=FILE; neither stays in the image",
+        "secrets: [HF_TOKEN]",
+        pattern=ENV_NAME + r"(=[^\x00-\x1f]+)?",
+    ),
     "gpus": Key(
         "text",
         "which GPUs: auto, all, none, dgpu, apu, indices, a gfx target, BDF, UUID or render node; commas join them",

@@ -14,14 +14,15 @@ DEFAULTS: Mapping[str, str] = {"gpus": "auto", "visible": "rocr", "user": "calle
 def make_profile(name: str, settings: Mapping[Path, Setting]) -> Profile:
     """The Profile that settings describe. Raises UsageError where they name no image."""
     read = _Settings(settings)
-    if not read.text("image.family") and not read.text("image.reference"):
+    reference = read.text("image.reference") or _system_image(read)
+    if not read.text("image.family") and not reference:
         raise UsageError(f"the profile `{name}` names no image", "give it `image: {family: rocm/pytorch}`")
     return Profile(
         name=read.text("name") or name,
         summary=read.text("summary") or "",
         image=ImageWish(
             family=read.text("image.family"),
-            reference=read.text("image.reference"),
+            reference=reference,
             rocm=read.text("image.rocm"),
             python=read.text("image.python"),
             ubuntu=read.text("image.ubuntu"),
@@ -31,11 +32,17 @@ def make_profile(name: str, settings: Mapping[Path, Setting]) -> Profile:
             template=read.text("build.template"),
             packages={
                 tool: texts
-                for tool in ("apt", "dnf", "zypper", "pip")
+                for tool in ("apt", "dnf", "zypper", "conda", "pip")
                 if (texts := read.texts(f"build.packages.{tool}"))
             },
             args=read.table("build.args"),
             secrets=read.texts("build.secrets"),
+            os=read.text("build.os"),
+            components=tuple(dict.fromkeys(read.texts("build.components"))),
+            gfx=tuple(dict.fromkeys(read.texts("build.gfx"))),
+            context=read.text("build.context"),
+            health=read.text("build.health"),
+            mirrors=read.table("build.mirrors"),
         ),
         gpus=read.text("gpus") or "",
         visible=read.text("visible") or "",
@@ -59,6 +66,16 @@ def make_profile(name: str, settings: Mapping[Path, Setting]) -> Profile:
         ),
         mirrors={key: tuple(value) for key, value in read.lists("mirrors").items()},
     )
+
+
+def _system_image(read: _Settings) -> str | None:
+    """The image of a bare system, where the template starts from one and the profile names the system."""
+    from rocenv.catalog.distributions import FROM_SYSTEM, system
+
+    key = read.text("build.os")
+    if key is None or read.text("build.template") not in FROM_SYSTEM:
+        return None
+    return system(key).image
 
 
 class _Settings:
