@@ -74,9 +74,7 @@ def _from(session: Session, descriptor: Descriptor, position: int) -> Iterator[b
             skip = max(0, skip - len(piece))
             position += len(kept)
             if position > descriptor.size:
-                raise RegistryError(
-                    "bad", f"{session.place.host} answers more of {descriptor.digest} than there is", None
-                )
+                raise RegistryError("bad", f"{session.place.host} answers more of {descriptor.digest} than there is")
             if kept:
                 yield kept
 
@@ -87,7 +85,7 @@ def _to_skip(session: Session, answer: BaseHTTPResponse, position: int) -> int:
     if answer.status == _PARTIAL:
         start = re.match(r"bytes (\d+)-", headers.get("content-range", ""))
         if start is None or int(start[1]) != position:
-            raise RegistryError("bad", f"{session.place.host} answers another range than it was asked for", None)
+            raise RegistryError("bad", f"{session.place.host} answers another range than it was asked for")
         return 0
     if answer.status != _OK:
         said = answer.read1(4096)

@@ -131,4 +131,4 @@ def _platform(told: object) -> str | None:
 
 
 def _bad(what: str) -> RegistryError:
-    return RegistryError("bad", f"it answers {what}", "a proxy may stand in between: `curl -v` to its address shows it")
+    return RegistryError("bad", f"it answers {what}")

@@ -72,7 +72,7 @@ def _found(session: Session, reference: Reference, platform: str) -> Found:
             )
         raw, digest = fetch(session, picked.digest)
         found = contents.parsed(raw)
-    raise RegistryError("bad", "it is an index of indexes without an end", None)
+    raise RegistryError("bad", "it is an index of indexes without an end")
 
 
 def fetch(session: Session, version: str) -> tuple[bytes, str]:

@@ -62,7 +62,7 @@ class Line:
         """
         with self.open(url, headers, deadline=deadline, form=form) as (answer, final):
             if answer.headers.get("content-encoding", "identity") != "identity":
-                raise RegistryError("bad", "it answers compressed what was asked for plain", _PROXY)
+                raise RegistryError("bad", "it answers compressed what was asked for plain")
             body = b"".join(pieces(answer, deadline=deadline, limit=limit))
             return Answer(answer.status, {key.lower(): value for key, value in answer.headers.items()}, body, final)
 
@@ -86,12 +86,12 @@ class Line:
                 answer = self._send(url, headers, form)
             if answer.status not in _MOVED or "location" not in answer.headers:
                 return answer, url
-            target = urljoin(url, answer.headers["location"])
             answer.close()
+            target = joined(url, answer.headers["location"])
             if form is not None:
-                raise RegistryError("bad", "it sends a login elsewhere", _PROXY)
+                raise RegistryError("bad", "it sends a login elsewhere")
             url, headers = _onward(url, target, headers)
-        raise RegistryError("bad", f"it redirects more than {REDIRECTS} times", _PROXY)
+        raise RegistryError("bad", f"it redirects more than {REDIRECTS} times")
 
     def _send(self, url: str, headers: Mapping[str, str], form: str | None) -> BaseHTTPResponse:
         from urllib3 import Timeout
@@ -125,8 +125,18 @@ def origin(url: str) -> str:
     except ValueError:  # a port or an IPv6 address that is none
         host, port = None, None
     if not host or not port or "@" in url or _UNPRINTED.search(url):
-        raise RegistryError("bad", "it leads to what is no address of the web", _PROXY)
+        raise RegistryError("bad", "it leads to what is no address of the web")
     return f"{urlsplit(url).scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def joined(url: str, onward: str) -> str:
+    """An address that is told in another one's terms. Raises RegistryError for what is no address of the web."""
+    try:
+        found: str = urljoin(url, onward)
+    except ValueError:
+        found = ""
+    origin(found)
+    return found
 
 
 def pieces(answer: BaseHTTPResponse, *, deadline: float, limit: int) -> Iterator[bytes]:
@@ -135,7 +145,7 @@ def pieces(answer: BaseHTTPResponse, *, deadline: float, limit: int) -> Iterator
     while piece := answer.read1(1 << 18):
         size += len(piece)
         if size > limit:
-            raise RegistryError("bad", f"it answers more than {limit} bytes", _PROXY)
+            raise RegistryError("bad", f"it answers more than {limit} bytes")
         if time.monotonic() > deadline:
             raise TimeoutError
         yield piece
@@ -160,7 +170,7 @@ def _onward(url: str, target: str, headers: Mapping[str, str]) -> tuple[str, dic
     """Where a redirect leads, and what is said there: to another origin no login, and from HTTPS never to HTTP."""
     here, there = origin(url), origin(target)
     if here.startswith("https:") and not there.startswith("https:"):
-        raise RegistryError("bad", "it redirects from HTTPS to HTTP", _PROXY)
+        raise RegistryError("bad", "it redirects from HTTPS to HTTP")
     same = here == there
     return target, {key: value for key, value in headers.items() if same or key.lower() != "authorization"}
 
@@ -183,6 +193,8 @@ class _Watch:
             yield
         finally:
             timer.cancel()
+        if time.monotonic() >= deadline:  # what came may be half of it
+            raise TimeoutError
 
     def _cut(self) -> None:
         import socket
@@ -190,6 +202,3 @@ class _Watch:
         for one in list(self.connections):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
-
-
-_PROXY = "a proxy may stand in between: `curl -v` to its address shows it"

@@ -98,7 +98,7 @@ class Login:
         """Whether a token service may be given the login. Raises RegistryError where it may not even be asked."""
         own, there = origin(self._place.base), origin(realm)
         if own.startswith("https:") and not there.startswith("https:"):
-            raise RegistryError("bad", f"{self._place.host} sends logins to a service without HTTPS", None)
+            raise RegistryError("bad", f"{self._place.host} sends logins to a service without HTTPS")
         same = urlsplit(own).hostname == urlsplit(there).hostname
         return same or (self._place.verified and own.startswith("https:"))
 
@@ -114,7 +114,7 @@ class Login:
         found = parsed(answer.body)
         token = found.get("token") or found.get("access_token")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise RegistryError("bad", f"{host} answers without a token", None)
+            raise RegistryError("bad", f"{host} answers without a token")
         return token
 
     @property

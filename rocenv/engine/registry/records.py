@@ -14,6 +14,7 @@ from rocenv.errors import ImageError
 if TYPE_CHECKING:
     from rocenv.engine.registry.session import Session
 
+BETWEEN = "a proxy may stand in between: `curl -v` to the registry's address shows who answers"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -86,7 +87,7 @@ class RegistryError(ImageError):
         self,
         state: str,
         said: str,
-        hint: str | None = None,
+        hint: str | None = BETWEEN,
         *,
         nearest: tuple[str, ...] = (),
         platforms: tuple[str, ...] = (),

@@ -184,7 +184,7 @@ def reason(error: BaseException) -> str:
         return "it does not answer in time"
     if isinstance(inner, socket.gaierror):
         return f"its name cannot be resolved ({inner.strerror})"
-    verify = getattr(inner, "verify_message", None)
+    verify = getattr(inner, "verify_message", "")
     if verify:
         return f"its certificate is not trusted ({verify})"
     if isinstance(inner, OSError) and inner.strerror:

@@ -7,12 +7,11 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
-from urllib.parse import urljoin
 
 from rocenv.catalog.references import Reference
 from rocenv.engine.registry.contents import parsed
 from rocenv.engine.registry.find import foremost
-from rocenv.engine.registry.line import origin
+from rocenv.engine.registry.line import joined, origin
 from rocenv.engine.registry.places import places
 from rocenv.engine.registry.records import RegistryError
 from rocenv.engine.registry.session import Session
@@ -48,7 +47,7 @@ def listed(session: Session) -> tuple[str, ...]:
     found: dict[str, None] = {}
     while path is not None:
         if path in seen or len(seen) >= _PAGES:
-            raise RegistryError("bad", f"{session.place.host} lists tags without an end", None)
+            raise RegistryError("bad", f"{session.place.host} lists tags without an end")
         seen.add(path)
         answer = session.ask(path, limit=_PAGE_LIMIT)
         page = parsed(answer.body).get("tags")
@@ -64,7 +63,7 @@ def _next(session: Session, path: str, link: str) -> str | None:
     if match is None:
         return None
     here = session.address(path)
-    there: str = urljoin(here, match[1])
+    there = joined(here, match[1])
     if origin(there) != origin(here):
-        raise RegistryError("bad", f"{session.place.host} continues its list of tags at another host", None)
+        raise RegistryError("bad", f"{session.place.host} continues its list of tags at another host")
     return there
