@@ -72,6 +72,7 @@ def command(
             plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish), lock=mode)
             _explain(plan)
             outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
+            plan = outcome.plan
             if as_json or not no_test:
                 outcome = outcome._replace(environment=look(program, outcome.environment))
             results = [] if no_test else _proof(program, plan, outcome)

@@ -100,7 +100,7 @@ class Engine(Store):
 
         rows = self._answer(["image", "inspect", "--format", "{{json .RepoTags}}", *references]).stdout.splitlines()
         with self._read("image inspect"):
-            tags = {str(tag) for row in rows for tag in json.loads(row) or ()}
+            tags = {str(tag) for row in rows if row for tag in json.loads(row) or ()}
         return tags.intersection(references)
 
     def listed(self, container: str) -> bool:

@@ -10,6 +10,7 @@ from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.build import build
 from rocenv.lifecycle.digests import here, pull_locked
+from rocenv.lifecycle.equals import equal_here
 
 if TYPE_CHECKING:
     from rocenv.engine.pull import PullEvent
@@ -19,7 +20,7 @@ DISK_OF_FETCHED = 3  # an image takes about this much of what is fetched: unpack
 
 
 def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: Callable[[PullEvent], None]) -> Plan:
-    """Pull or build the plan's image unless it is there; the plan with the name by which the engine has it.
+    """Pull or build the plan's image unless it, or one that serves as well, is there; the plan with what is there.
 
     Raises EngineError, before a pull, for one that cannot fit.
     """
@@ -27,6 +28,10 @@ def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: 
     there = here(engine, plan.image)
     if there is not None:
         return plan._replace(image=there)
+    equal = equal_here(engine, plan)
+    if equal is not plan:
+        tell(f"{equal.image.reference} is here already and serves as well as {reference}: it is taken")
+        return equal
     if plan.image.base is not None:
         base = plan._replace(image=plan.image._replace(reference=plan.image.base, base=None))
         base = fetch(engine, base, tell=tell, progress=progress)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
 from rocenv.lifecycle.decided import changes, labelled, moved
+from rocenv.lifecycle.equals import as_there
 from rocenv.lifecycle.fetch import fetch, sources_must_be
 from rocenv.lifecycle.find import elsewhere
 from rocenv.lifecycle.held import OFF, planned
@@ -61,6 +62,7 @@ class Outcome(NamedTuple):
 
     environment: Environment
     action: str
+    plan: Plan  # with the image that it runs from: an equal of the planned one, where that was here already
 
 
 def up(
@@ -74,12 +76,14 @@ def up(
     for _ in range(ATTEMPTS):
         found = _there(engine, plan)
         if found:
+            plan = as_there(plan, found[0])
             outcome = _again(engine, found[0], plan, tell=tell, ask=ask, progress=progress, recreate=recreate)
             if outcome is not None:
                 return outcome
         made = _create(engine, plan, tell=tell, progress=progress)
         if made is not None:
-            return Outcome(made, "recreated" if found else "created")
+            environment, plan = made
+            return Outcome(environment, "recreated" if found else "created", plan)
     raise EngineError(f"`{plan.container}` was made and removed by others meanwhile", "`rocenv ps` shows what is there")
 
 
@@ -163,9 +167,9 @@ def _again(
         elif renumbered:
             tell(f"`{there.container}` was made with other device numbers ({'; '.join(renumbered)}): making it anew")
         elif there.state == RUNNING:
-            return Outcome(there, "used")
+            return Outcome(there, "used", plan)
         elif _start(engine, there, tell):
-            return Outcome(there._replace(state=RUNNING), "started")
+            return Outcome(there._replace(state=RUNNING), "started", plan)
     sources_must_be(plan)
     fetch(engine, plan, tell=tell, progress=progress)
     engine.remove(there.id)
@@ -225,10 +229,13 @@ def _start(engine: Engine, there: Environment, tell: Tell) -> bool:
     return True
 
 
-def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> Environment | None:
-    """Make and start the plan's container; None where another `up` made one of that name meanwhile."""
+def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> tuple[Environment, Plan] | None:
+    """Make and start the plan's container; None where another `up` made one of that name meanwhile.
+
+    The plan comes back as it was followed: with the image that is here.
+    """
     try:
-        identity = _started(engine, plan, tell=tell, progress=progress)
+        identity, plan = _started(engine, plan, tell=tell, progress=progress)
     except NameTakenError:
         if _appears(engine, plan):
             return None
@@ -237,7 +244,7 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
         if _there(engine, plan):
             return None
         raise
-    return Environment(
+    made = Environment(
         container=plan.container,
         id=identity,
         name=plan.name,
@@ -252,6 +259,7 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> En
         created=None,
         labels=plan.labels,
     )
+    return made, plan
 
 
 def _appears(engine: Engine, plan: Plan) -> bool:
@@ -263,18 +271,19 @@ def _appears(engine: Engine, plan: Plan) -> bool:
     return bool(_there(engine, plan))
 
 
-def _started(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> str:
-    """The id of the container, started in the belief that its image is there: where it is not, the engine says so."""
+def _started(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> tuple[str, Plan]:
+    """The container's id and what it was made by, in the belief that the image is there: else the engine says so."""
     new = unready(engine, plan)
     if new:
         plan = fetch(engine, plan, tell=tell, progress=progress)
         prepare(engine, plan, new, tell)
     try:
-        return engine.start(plan)
+        return engine.start(plan), plan
     except ImageError:
         if engine.image(plan.image.given) is not None:
             raise
-    return engine.start(fetch(engine, plan, tell=tell, progress=progress))
+    plan = fetch(engine, plan, tell=tell, progress=progress)
+    return engine.start(plan), plan
 
 
 def _there(engine: Engine, plan: Plan) -> list[Environment]:
