@@ -70,7 +70,7 @@ def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
             data = chunk
             while data:
                 if engine.eof:
-                    if not data.startswith(GZIP):
+                    if data[:1] != GZIP[:1]:
                         break  # padding behind the last member
                     engine = zlib.decompressobj(wbits=31)
                 yield bound.check(engine.decompress(data, PIECE))

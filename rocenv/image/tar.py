@@ -102,7 +102,7 @@ class Tar:
 
     def _pass(self) -> None:
         wanted = self._left + self._padding
-        if wanted and self._stream.skip(wanted) < self._left:
+        if wanted and self._stream.skip(wanted) < wanted:
             raise self._cut()
         self._left = self._padding = 0
 
