@@ -18,10 +18,10 @@ from rocenv.engine.registry.records import Place, RegistryError
 
 _LIMIT = 1 << 18  # bytes of a token service's answer
 _OK, _UNAUTHORIZED = 200, 401
-_CHALLENGE = re.compile(
-    r"\b(bearer|basic)\s+((?:\s*,?\s*\w+\s*=\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s,\"]+))*)", re.IGNORECASE
-)
-_PAIR = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s,\"]+))")
+_VALUE = r"(?:\"((?:[^\"\\]|\\.)*)\"|([^\s,\"]+))"
+_PAIR = re.compile(rf"(\w+)\s*=\s*{_VALUE}")
+_CHALLENGE = re.compile(rf"\b(bearer|basic)\b((?:[\s,]*\w+\s*=\s*{_VALUE})*)", re.IGNORECASE)
+_HEADER = 8192  # signs of a challenge that are looked at
 _TOKEN = re.compile(r"[!-~]+")  # what can stand in a header
 
 
@@ -36,7 +36,7 @@ class Challenge(NamedTuple):
 def challenge_of(headers: Mapping[str, str]) -> Challenge | None:
     """The challenge in an answer, a token before a password; None where there is none that can be met."""
     found = []
-    for scheme, rest in _CHALLENGE.findall(headers.get("www-authenticate", "")):
+    for scheme, rest, *_ in _CHALLENGE.findall(headers.get("www-authenticate", "")[:_HEADER]):
         pairs = {key.lower(): re.sub(r"\\(.)", r"\1", quoted) or bare for key, quoted, bare in _PAIR.findall(rest)}
         found.append(Challenge(scheme.lower(), pairs.get("realm", ""), pairs.get("service", "")))
     return next((one for one in sorted(found, key=lambda one: one.scheme != "bearer")), None)

@@ -32,9 +32,12 @@ def pool(origin: str, connections: list[socket.socket], *, trusting: bool) -> HT
 
     A copy of each socket is put into `connections` while it is open, so that it can be cut from outside.
     """
-    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, ProxyManager
+    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, ProxyManager, disable_warnings
+    from urllib3.exceptions import InsecureRequestWarning
     from urllib3.util import make_headers
 
+    if trusting:  # as the engine is told to: no word for the terminal
+        disable_warnings(InsecureRequestWarning)
     parts = urlsplit(origin)
     host, port = parts.hostname or "", parts.port
     secure = parts.scheme == "https"
