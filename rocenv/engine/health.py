@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import socket as sockets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from rocenv import process
 from rocenv.engine import facts as reading
 from rocenv.engine import where
+from rocenv.engine.own import OwnContainers
 from rocenv.errors import EngineError, RocenvError
-from rocenv.model.health import CdiNode, EngineHealth, OwnContainer, Store
+from rocenv.model.health import EngineHealth, Store
 from rocenv.model.plan import EngineFacts
 
 if TYPE_CHECKING:
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
 
 PATIENCE = 20.0  # seconds for one answer
 _CONNECT = 3.0
-_MOST = 8  # environments whose nodes are looked at
 _STORES = (
     ("/var/lib/docker", "docker"),
     ("~/.local/share/docker", "docker"),
     ("/var/lib/containers/storage", "podman"),
     ("~/.local/share/containers/storage", "podman"),
 )
-_NODE = re.compile(r"^c\S+\s+\d+\s+\d+\s+\d+\s+(\d+),\s*(\d+)\s.*?(/dev/\S+)$", re.MULTILINE)
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)  # of an answer in no engine's form
-_LIST = "ls -ln /dev/kfd /dev/dri/renderD* 2>/dev/null"
 
 
 class Examination:
@@ -43,12 +40,12 @@ class Examination:
         self._engine = engine
         form = "json" if engine.kind == "podman" else "{{json .}}"
         self._info = self._start("info", "--format", form)
-        self._own = self._start("ps", "--all", "--quiet", "--no-trunc", "--filter=label=rocenv.version")
+        self._own = OwnContainers(engine)
 
     def close(self) -> None:
         """End what has not ended by itself, and drop what nobody read."""
-        for child in (self._info, self._own):
-            process.end(child)
+        process.end(self._info)
+        self._own.close()
 
     def findings(self) -> tuple[EngineFacts | None, EngineHealth]:
         """What the engine says of itself, None where it does not answer; and what can be seen of it either way."""
@@ -83,7 +80,7 @@ class Examination:
             free_bytes=free,
             free_inodes=inodes,
             cdi_devices=_discovered(info),
-            containers=self._containers(),
+            containers=None if found.remote or found.desktop else self._own.found(),
         )
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -91,20 +88,6 @@ class Examination:
             return process.start([self._engine.program, *arguments])
         except process.ProgramMissingError as error:
             raise EngineError(str(error), f"`type {self._engine.program}` shows which file that is") from None
-
-    def _containers(self) -> tuple[OwnContainer, ...] | None:
-        """The containers that rocenv made, the first few with the numbers of their nodes as they are inside."""
-        try:
-            ids = process.finish(self._own, PATIENCE).stdout.split()[:_MOST]
-            if not ids:
-                return ()
-            rows = process.finish(self._start("inspect", *ids), PATIENCE).stdout
-            told = [one for one in json.loads(rows or "[]") if isinstance(one, dict)]
-            running = [str(one["Id"]) for one in told if (one.get("State") or {}).get("Running")]
-            looks = {identity: self._start("exec", identity, "sh", "-c", _LIST) for identity in running}
-            return tuple(_container(one, _seen(looks.get(one["Id"]))) for one in told)
-        except (process.GivenUpError, *_UNREADABLE):
-            return None
 
 
 def _facts(kind: str, answer: process.Completed, endpoint: str | None) -> EngineFacts:
@@ -192,24 +175,3 @@ def _discovered(info: dict[str, Any]) -> tuple[str, ...] | None:
     if not isinstance(devices, list):
         return None
     return tuple(str(one.get("ID")) for one in devices if isinstance(one, dict) and one.get("Source") == "cdi")
-
-
-def _seen(look: subprocess.Popen[bytes] | None) -> dict[str, tuple[int, int]]:
-    """The numbers of the nodes in a running container."""
-    if look is None:
-        return {}
-    try:
-        text = process.finish(look, PATIENCE).stdout
-    except process.GivenUpError:
-        return {}
-    return {path: (int(major), int(minor)) for major, minor, path in _NODE.findall(text)}
-
-
-def _container(told: dict[str, Any], seen: dict[str, tuple[int, int]]) -> OwnContainer:
-    devices = (told.get("HostConfig") or {}).get("Devices") or ()
-    pairs = [(str(one.get("PathOnHost")), str(one.get("PathInContainer"))) for one in devices if isinstance(one, dict)]
-    return OwnContainer(
-        name=str(told.get("Name", "")).lstrip("/"),
-        running=bool((told.get("State") or {}).get("Running")),
-        devices=tuple(CdiNode(here, *seen.get(there, (None, None))) for here, there in pairs),
-    )
