@@ -95,7 +95,7 @@ def look_up(known: ImageView, wanted: Reference, config: Mapping[str, Any], mach
     except registry.RegistryError as error:
         if error.state == "no-platform":  # it is there, and not for this machine: `image.arch` says so
             return known._replace(state="found", said=None, machines=_machines(error.platforms) or known.machines)
-        state = "unreachable" if error.state == "bad" else error.state
+        state = {"bad": "unreachable", "denied": "no-repository"}.get(error.state, error.state)
         return known._replace(state=state, said=error.said, nearest=error.nearest)
     found.close()
     machines = _machines(found.platforms) or known.machines

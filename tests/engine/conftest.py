@@ -112,3 +112,11 @@ def wait_for(address: tuple[str, int], process: subprocess.Popen[bytes], log: Pa
         except OSError:
             continue
         return
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Beyond this machine nobody answers, and nobody's logins are used."""
+    for name in ("HTTPS_PROXY", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "no-logins"))

@@ -226,16 +226,16 @@ def test_a_registry_that_is_never_content_is_asked_twice(server: Hostile, home: 
     server.answers["/token"] = Reply({"token": "t0ken"})
     with pytest.raises(RegistryError, match="`a` is missing or private") as caught:
         asked(server)
-    assert caught.value.state == "no-repository"
+    assert caught.value.state == "denied"
     assert server.paths().count(TAG) == 2
 
 
 @pytest.mark.parametrize(
     ("known", "status", "said"),
     [
-        (False, 401, ("no-repository", "missing or private")),
-        (False, 403, ("no-repository", "missing or private")),
-        (True, 403, ("no-repository", "missing or not for this login")),
+        (False, 401, ("denied", "missing or private")),
+        (False, 403, ("denied", "missing or private")),
+        (True, 403, ("denied", "missing or not for this login")),
         (True, 401, ("refused", "does not take the login")),
         (True, 500, ("unreachable", "gives no token")),
     ],

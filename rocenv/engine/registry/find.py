@@ -15,7 +15,7 @@ from rocenv.engine.registry.records import Descriptor, Found, RegistryError
 from rocenv.engine.registry.session import BUDGET, Session
 
 MANIFEST_LIMIT = 4 << 20  # bytes, the size up to which registries take manifests
-_FOREMOST = ("no-platform", "no-tag", "refused", "no-repository", "busy", "bad", "unreachable")
+_FOREMOST = ("no-platform", "no-tag", "refused", "denied", "no-repository", "busy", "bad", "unreachable")
 _SHOWN = 8  # platforms in a message
 _NESTED = 3  # indexes in indexes
 

@@ -96,14 +96,15 @@ class Line:
     def _send(self, url: str, headers: Mapping[str, str], form: str | None) -> BaseHTTPResponse:
         from urllib3 import Timeout
 
-        parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        return self._pool(url).urlopen(
+        pool, parts = self._pool(url), urlsplit(url)
+        short = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return pool.urlopen(
             "GET" if form is None else "POST",
-            target,
+            url if pool.proxy is not None and parts.scheme == "http" else short,  # to a proxy the whole address
             body=form,
             headers={"User-Agent": "rocenv", "Accept-Encoding": "identity", **headers},
             redirect=False,
+            assert_same_host=False,
             retries=False,
             timeout=Timeout(connect=CONNECT, read=READ),
             preload_content=False,

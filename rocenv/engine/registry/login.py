@@ -135,7 +135,7 @@ def denied(place: Place, status: int, *, known: bool, note: str = "") -> Registr
     whose = "not for this login" if known else "private"
     again = f"{place.engine} login {place.registry}".rstrip()
     return RegistryError(
-        "no-repository",
+        "denied",
         f"{place.host} answers {status}: `{place.repository}` is missing or {whose}{note}",
         f"check the name; for a private one `{again}`",
     )

@@ -19,7 +19,7 @@ _MOST = 4  # repositories that are asked
 def explained(error: RegistryError, reference: Reference) -> RegistryError:
     """The error with the image in its message and, where that is not there, with the nearest that is."""
     near: tuple[str, ...] = ()
-    if error.place is not None and error.state in ("no-tag", "no-repository"):
+    if error.place is not None and error.state in ("no-tag", "no-repository", "denied"):
         error, near = _looked_around(error, error.place, reference)
     hint = f"did you mean `{near[0]}`?" if near else error.hint
     made = RegistryError(error.state, error.said, hint, nearest=near, platforms=error.platforms)
@@ -41,7 +41,7 @@ def _looked_around(error: RegistryError, place: Place, reference: Reference) -> 
                 error = RegistryError("no-repository", said, error.hint)
         else:
             error, own = _among(tags, error, place, reference)
-    return error, (*_elsewhere(place, reference, until, alike=error.state == "no-repository"), *own)
+    return error, (*_elsewhere(place, reference, until, alike=error.state != "no-tag"), *own)
 
 
 def _among(

@@ -79,8 +79,10 @@ class Found(NamedTuple):
 class RegistryError(ImageError):
     """What a registry answered instead of an image.
 
-    `state`: no-tag, no-repository, refused (the login), no-platform, busy (a rate limit), unreachable, bad (not what
-    the specification allows). `said` is the message without the image; `nearest` are references that do exist.
+    `state`: no-tag, no-repository, denied (which may mean the same), refused (the login), no-platform, busy (a rate
+    limit), unreachable, bad (not what the specification allows).
+
+    `said` is the message without the image; `nearest` are references that do exist.
     """
 
     def __init__(

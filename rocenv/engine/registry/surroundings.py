@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -182,7 +183,13 @@ def _spared(host: str, port: int | None, rules: str) -> bool:
 
 def reason(error: BaseException) -> str:
     """The network's fault in a few words: the system's own for the innermost, without addresses."""
-    inner = _innermost(error)
+    chain = _chain(error)
+    inner = _innermost(chain)
+    by = "the proxy in the environment fails, " if any(type(one).__name__ == "ProxyError" for one in chain) else ""
+    return by + _words(inner)
+
+
+def _words(inner: BaseException) -> str:
     if isinstance(inner, TimeoutError) or "Timeout" in type(inner).__name__:
         return "it does not answer in time"
     if isinstance(inner, socket.gaierror):
@@ -192,6 +199,9 @@ def reason(error: BaseException) -> str:
         return f"its certificate is not trusted ({verify})"
     if isinstance(inner, OSError) and inner.strerror:
         return inner.strerror.lower() if inner.strerror[1:2].islower() else inner.strerror
+    refusal = re.search(r"Tunnel connection failed: (\d{3})", str(inner))
+    if refusal is not None:
+        return f"it answers {refusal[1]}"
     return {"RemoteDisconnected": "it closes the connection", "IncompleteRead": "its answer is cut short"}.get(
         type(inner).__name__, f"it speaks no sound HTTP ({type(inner).__name__})"
     )
@@ -199,16 +209,23 @@ def reason(error: BaseException) -> str:
 
 def advice(error: BaseException, host: str) -> str:
     """What mends a fault of the network."""
-    if getattr(_innermost(error), "verify_message", None):
+    if getattr(_innermost(_chain(error)), "verify_message", None):
         return f"put the registry's certificate into /etc/docker/certs.d/{host}/ca.crt (a proxy may stand in between)"
     return "mend the network or proxy; offline, `docker load` brings an image that `docker save` wrote elsewhere"
 
 
-def _innermost(error: BaseException) -> BaseException:
-    seen: list[BaseException] = []
+def _chain(error: BaseException) -> list[BaseException]:
+    """An error and what it came from, the outermost first: by cause, by context, or as urllib3 hands it on."""
+    chain: list[BaseException] = []
     inner: object = error
-    while isinstance(inner, BaseException) and inner not in seen:
-        seen.append(inner)
-        arguments = [one for one in inner.args if isinstance(one, BaseException)]
-        inner = getattr(inner, "reason", None) or inner.__cause__ or next(iter(arguments), None) or inner.__context__
-    return next((one for one in reversed(seen) if isinstance(one, (OSError, TimeoutError))), seen[-1])
+    while isinstance(inner, BaseException) and inner not in chain:
+        chain.append(inner)
+        handed = [one for one in (getattr(inner, "reason", None), getattr(inner, "original_error", None), *inner.args)
+                  if isinstance(one, BaseException)]  # fmt: skip
+        inner = next(iter(handed), None) or inner.__cause__ or inner.__context__
+    return chain
+
+
+def _innermost(chain: list[BaseException]) -> BaseException:
+    """The system's own error, or the last."""
+    return next((one for one in reversed(chain) if isinstance(one, OSError)), chain[-1])
