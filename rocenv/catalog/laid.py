@@ -28,12 +28,14 @@ class Laid(NamedTuple):
 
 def candidates(name: str, folders: Sequence[Path]) -> Iterator[Laid]:
     """The tables of this name in the folders, in their order. Raises UsageError for one that is not sound."""
-    for folder in folders:
-        for kind in KINDS:
-            path = folder / (name + kind)
-            data = _bytes(path)
-            if data is not None:
-                yield read(name, str(path), data)
+    found = (of(name, folder / (name + kind)) for folder in folders for kind in KINDS)
+    return (one for one in found if one is not None)
+
+
+def of(name: str, path: Path) -> Laid | None:
+    """The table in a file, or None where there is no file. Raises UsageError for one that is not sound."""
+    data = _bytes(path)
+    return None if data is None else read(name, str(path), data)
 
 
 def read(name: str, path: str, data: bytes) -> Laid:

@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("rocenv.cli.plan", "show what `up` would do, and why"),
     "explain": ("rocenv.cli.explain", "show why that image is chosen, and why no other"),
     "lock": ("rocenv.cli.lock", "pin each profile's image by digest in rocenv.lock; check or renew it"),
+    "images": ("rocenv.cli.images", "list the images that the catalog knows, those that fit this host first"),
+    "catalog": ("rocenv.cli.catalog", "show what is known of a GPU, a ROCm release, an image family or a hazard"),
     "profiles": ("rocenv.cli.profiles", "list, show and check profiles"),
 }
 # These pass the command's own exit status through; when rocenv fails around it they end with 125, as docker does.
