@@ -41,10 +41,10 @@ class DriverSeries(NamedTuple):
         """LISTED, OUTSIDE, or UNKNOWN where the table is older than the release or says nothing of older ones."""
         if any(rocm.within(minor) for minor in self.rocm):
             return LISTED if self.exact else UNKNOWN
+        if rocm > max(self.rocm):
+            return OUTSIDE if self._superseded else UNKNOWN
         if rocm.stream == PREVIEW:
             return UNKNOWN  # the tables are of production releases
-        if rocm > max(self.rocm) and not self._superseded:
-            return UNKNOWN
         if rocm < min(self.rocm) and not self.backward_known:
             return UNKNOWN
         return OUTSIDE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from rocenv.catalog import images
+from rocenv.catalog import hazards, images
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.references import Reference
 from rocenv.errors import ImageError, UsageError
@@ -56,8 +56,8 @@ def weigh(
     targets = [gfx for gfx in counted.values() if gfx]
     wanted = demand(profile.image, targets, host, gpus=bool(gpus) or windows)
     warnings += tuple(f"the target of GPU {index} is unknown" for index, gfx in counted.items() if gfx is None)
-    if any(gpu.kind == "apu" and gpu.gfx != "gfx942" for gpu in gpus) and host.driver.origin == "dkms":
-        warnings += ("AMD supports Ryzen APUs with the kernel's own driver alone, and this host runs the DKMS driver",)
+    state = hazards.State(host.kernel, None, host.driver.origin)
+    warnings += tuple(f"{one.what}: {one.fix}" for one in hazards.hitting(targets, state))
     verdicts = [judge(image, wanted) for image in _meant(profile)]
     verdicts.sort(key=lambda one: rank(one, here), reverse=True)
     return Weighed(profile, gpus, host, counted, wanted, tuple(verdicts), warnings)

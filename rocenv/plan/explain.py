@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from rocenv.catalog.references import Reference
-from rocenv.model.choice import OVERRIDE, Alternative, Candidate, Chosen, Explained
+from rocenv.model.choice import COMMUNITY, OVERRIDE, Alternative, Candidate, Chosen, Explained
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts, Refusal
 from rocenv.model.wish import Profile
@@ -56,7 +56,12 @@ def explain(
 
 
 def _opted(left: Sequence[Alternative]) -> Alternative | None:
-    """The override that is known to work, where there is one: the image is then told as chosen once it is asked for."""
+    """The override that is known to work: the image is told as chosen once it is asked for.
+
+    A build for the very GPU, though not AMD's, is better than one for another: where there is one, nothing is chosen.
+    """
+    if any(one.kind == COMMUNITY and one.known_to_work for one in left):
+        return None
     return next((one for one in left if one.kind == OVERRIDE and one.known_to_work), None)
 
 

@@ -61,10 +61,10 @@ def _outside(found: Weighed, left: Sequence[Alternative]) -> ImageError:
     driver = found.wanted.driver
     if driver and one.image.rocm and one.image.rocm < min(driver.rocm):
         newer = f"let the profile take ROCm {min(driver.rocm)} or newer"
-    targets = ", ".join(found.wanted.targets)
+    code = f" with code for {', '.join(found.wanted.targets)}" if found.wanted.targets else ""
     other = next((f"; or {_risk(way)}" for way in left if way.kind == OVERRIDE), "")
     return ImageError(
-        f"no image of {_family(found)} with code for {targets} fits the driver: {one.refusal}",
+        f"no image of {_family(found)}{code} fits the driver: {one.refusal}",
         f"{newer}; or try one all the same: `--image {one.image.reference.familiar}`{other}",
     )
 
@@ -82,7 +82,8 @@ def _lacking(found: Weighed, missing: Sequence[str], left: Sequence[Alternative]
             return ImageError(message, f"{way.why}: `--image {way.reference}`")
         if way.kind == OVERRIDE:
             return ImageError(message, _risk(way))
-    return ImageError(message + _wheels(missing), "`--image REF` takes any image as named; `--cpu` runs without a GPU")
+    wheels = _wheels(missing) if found.profile.image.family == "rocm/pytorch" else ""
+    return ImageError(message + wheels, "`--image REF` takes any image as named; `--cpu` runs without a GPU")
 
 
 def _risk(way: Alternative) -> str:

@@ -20,6 +20,7 @@ PREVIEWS = 'is a preview; a profile that wants it names it (`rocm: "7.13"`)'
 DOUBTFUL = "whether this tag exists is doubtful"
 AMD64 = frozenset({"x86_64", "amd64", None})
 INSTINCT = frozenset({"gfx908", "gfx90a", "gfx942", "gfx950"})  # the targets of AMD's line of that name
+_TELLING = ("gfx950", "gfx942")
 _RELEASE = re.compile(r"\d+(?:\.\d+)*")
 
 
@@ -124,9 +125,28 @@ def moves(image: CatalogImage) -> str:
 
 
 def preview(image: CatalogImage) -> bool:
-    """True for an image that holds a preview of ROCm, unless its family's own releases are built on those."""
+    """True for an image that holds a preview of ROCm, unless its family is built on those."""
+    return image.rocm is not None and image.rocm.stream == PREVIEW and not on_previews(image)
+
+
+def on_previews(image: CatalogImage) -> bool:
+    """True for an image of a family whose own releases are built on previews of ROCm: those are no mark against it."""
     family = images.family(image.family)
-    return image.rocm is not None and image.rocm.stream == PREVIEW and not (family and family.previews)
+    return family is not None and family.previews
+
+
+def least(image: CatalogImage) -> Version | None:
+    """The oldest ROCm that an image can hold whose release is unknown; None where nothing tells.
+
+    A tag that moves holds no less than the newest that is known of its repository, and code for gfx942 and gfx950 can
+    be built by no ROCm before those that brought them.
+    """
+    targets = (catalog.target(gfx) for gfx in _TELLING if image.gfx and gfx in image.gfx)
+    found = [since for target in targets if target and (since := _version(target.official_since))]
+    if image.moving:
+        same = (one for one in images.known(image.family) if one.reference.repository == image.reference.repository)
+        found += [one.rocm for one in same if one.rocm]
+    return max(found, default=None)
 
 
 def _constraint(name: str, text: str) -> Constraint:
@@ -164,7 +184,8 @@ def _target(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -
     if carried is None:
         refusal = _unlikely(image.rocm, gfx)
         if refusal is None:
-            unknown.append(f"whether it holds code for {gfx} is unknown")
+            said = f"AMD lists {gfx} for ROCm {image.rocm}, but " if image.rocm else ""
+            unknown.append(f"{said}whether it holds code for {gfx} is unknown")
         return refusal
     if not carried:
         unverified = "" if image.gfx_verified else "; unverified list"
@@ -220,6 +241,9 @@ def _driver(image: CatalogImage, wanted: Demand, pro: list[str], unknown: list[s
     if image.driver and wanted.driver and not Constraint.parse(image.driver).allows(wanted.driver.newest):
         return f"it wants AMD's driver {image.driver}, and this is {wanted.driver_name}", False
     if image.rocm is None:
+        oldest = least(image)
+        if oldest and wanted.driver and wanted.driver.verdict(oldest) == OUTSIDE and oldest > max(wanted.driver.rocm):
+            return f"{wanted.driver_name} goes with ROCm {wanted.driver.span}, and it holds {oldest} or newer", False
         unknown.append("its ROCm release is unknown, and so whether the driver fits it")
         return None, False
     if wanted.driver is None:

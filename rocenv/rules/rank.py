@@ -12,7 +12,7 @@ from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.versions import PREVIEW, Version
 from rocenv.model.host import Host
 from rocenv.model.wish import ImageWish
-from rocenv.rules.fit import DOUBTFUL, Demand, Verdict, demand, judge, moves, preview
+from rocenv.rules.fit import DOUBTFUL, Demand, Verdict, demand, judge, moves, on_previews, preview
 
 _NOTHING = Version((0,))
 # What each step is worth: more than all below it together, so that points tell the same order as ranks.
@@ -48,7 +48,7 @@ def rank(one: Verdict, here: Collection[str] = ()) -> Rank:
     return Rank(
         exists=not image.doubtful,
         stays=not image.moving,
-        production=image.rocm is not None and not preview(image),
+        production=not preview(image) and (image.rocm is not None or on_previews(image)),
         safe=not one.hazards,
         sure=one.sure,
         listed=one.listed,

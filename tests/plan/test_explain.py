@@ -135,7 +135,7 @@ def test_a_part_of_a_part_is_told_by_addresses() -> None:
 
 def test_vllm_s_families_split_a_mixed_host() -> None:
     pair = host([gpu(0, "gfx90a"), gpu(1, "gfx1100")])
-    found = told(pair, image=ImageWish("rocm/vllm"))
+    found = told(pair, image=ImageWish("rocm/vllm", rocm="7.14"))
     by_gpus = {one.gpus: one.reference for one in found.alternatives if one.kind == "selection"}
     assert "_cdna_" in by_gpus["gfx90a"]
     assert set(by_gpus) == {"gfx90a", "gfx1100"}
