@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,7 @@ class Registry:
     """A real registry (Debian's docker-registry): `address` is host and port."""
 
     address: str
+    login: str | None = None  # the header that it asks for
 
     def put(self, repository: str, tag: str, layers: list[bytes], machines: tuple[str, ...] = ()) -> str:
         """Put an image of these layers in; with `machines` an index with one image for each. Its digest."""
@@ -66,7 +68,7 @@ class Registry:
 
     def _send(self, method: str, path: str, data: bytes, kind: str) -> str:
         connection = http.client.HTTPConnection(self.address, timeout=30)
-        connection.request(method, path, data, {"Content-Type": kind})
+        connection.request(method, path, data, {"Content-Type": kind, "Authorization": self.login or "none"})
         answer = connection.getresponse()
         said = answer.read()
         connection.close()
@@ -81,7 +83,13 @@ def digest_of(data: bytes) -> str:
 @pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """A registry that listens before the first test asks it."""
-    folder = tmp_path_factory.mktemp("registry")
+    with serving(tmp_path_factory.mktemp("registry")) as one:
+        yield one
+
+
+@contextmanager
+def serving(folder: Path, **settings: Any) -> Iterator[Registry]:
+    """A registry that keeps its data in `folder`, with more settings of its own."""
     program = shutil.which("docker-registry", path="/usr/bin:/usr/local/bin")
     assert program is not None, "`docker-registry` is not installed: ./dev test installs it"
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -91,6 +99,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         "log": {"level": "error", "accesslog": {"disabled": True}},
         "storage": {"filesystem": {"rootdirectory": str(folder)}},
         "http": {"addr": f"127.0.0.1:{port}"},
+        **settings,
     }
     (folder / "config.yml").write_text(json.dumps(config))  # JSON is YAML
     with (folder / "log").open("wb") as log:

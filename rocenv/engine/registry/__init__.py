@@ -11,7 +11,7 @@ from rocenv.engine.registry.find import find, locate
 from rocenv.engine.registry.places import places
 from rocenv.engine.registry.records import Descriptor, Found, Manifest, Place, RegistryError
 from rocenv.engine.registry.settings import platform_of, settings
-from rocenv.engine.registry.tags import tags
+from rocenv.engine.registry.pages import tags
 
 __all__ = [
     "Descriptor", "Found", "Manifest", "Place", "RegistryError", "blob", "compressed_size", "find", "places",

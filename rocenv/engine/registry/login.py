@@ -57,6 +57,11 @@ class Login:
         return {"Authorization": str(self._header)} if own else {}
 
     @property
+    def basic(self) -> bool:
+        """Whether the registry was given a name and a password."""
+        return (self._header or "").startswith("Basic ")
+
+    @property
     def known(self) -> bool:
         """Whether the engine's files hold a login for this registry."""
         return self._kept is not None and self._kept.credentials is not None
@@ -106,7 +111,7 @@ class Login:
         """The token in a token service's answer."""
         host = urlsplit(answer.url).netloc
         if answer.status == _UNAUTHORIZED and credentials is not None:
-            raise RegistryError("refused", f"{host} does not take the login for {self._place.host}", f"`{self._again}`")
+            raise not_taken(self._place, host)
         if answer.status in (401, 403):
             raise denied(self._place, answer.status, known=credentials is not None, note=self.note)
         if answer.status != _OK:
@@ -122,20 +127,25 @@ class Login:
         """What kept a login from being read, for the message; empty where nothing did."""
         return f" ({self._kept.trouble})" if self._kept is not None and self._kept.trouble else ""
 
-    @property
-    def _again(self) -> str:
-        return f"{self._place.engine} login {self._place.registry}".rstrip()
-
     def _asks(self) -> RegistryError:
-        return RegistryError("refused", f"{self._place.host} asks for a login{self.note}", f"`{self._again}`")
+        return RegistryError("refused", f"{self._place.host} asks for a login{self.note}", f"`{again(self._place)}`")
+
+
+def again(place: Place) -> str:
+    """The command line by which a person logs in to a registry."""
+    return f"{place.engine} login {place.registry}".rstrip()
+
+
+def not_taken(place: Place, host: str) -> RegistryError:
+    """A login that `host`, the registry or its token service, does not know."""
+    return RegistryError("refused", f"{host} does not take the login for {place.host}", f"`{again(place)}`")
 
 
 def denied(place: Place, status: int, *, known: bool, note: str = "") -> RegistryError:
     """A refusal by which a registry hides whether there is such a repository at all."""
     whose = "not for this login" if known else "private"
-    again = f"{place.engine} login {place.registry}".rstrip()
     return RegistryError(
         "denied",
         f"{place.host} answers {status}: `{place.repository}` is missing or {whose}{note}",
-        f"check the name; for a private one `{again}`",
+        f"check the name; for a private one `{again(place)}`",
     )

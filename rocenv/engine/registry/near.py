@@ -104,7 +104,7 @@ def _stem(repository: str) -> str:
 
 
 def _tags(place: Place, until: float) -> tuple[str, ...]:
-    from rocenv.engine.registry.tags import listed
+    from rocenv.engine.registry.pages import listed
 
     with closing(Session(place, until=until)) as session:
         return listed(session)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rocenv.engine.registry.line import Answer, Line, origin
-from rocenv.engine.registry.login import Login, challenge_of, denied
+from rocenv.engine.registry.login import Login, challenge_of, denied, not_taken
 from rocenv.engine.registry.records import Place, RegistryError
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ class Session:
             return RegistryError(
                 "no-tag", f"{host} has no such image in `{place.repository}` (manifest unknown)", CHECK
             )
+        if answer.status == _UNAUTHORIZED and self._login.basic:
+            return not_taken(place, host)
         if answer.status in _DENIED:
             return denied(place, answer.status, known=self._login.known, note=self._login.note)
         if answer.status == _BUSY:
