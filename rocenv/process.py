@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -202,15 +202,38 @@ def run(
     return finish(child, seconds, data=data or b"")
 
 
-def attached(argv: Sequence[str], *, data: bytes = b"") -> int:
+def fed(argv: Sequence[str], pieces: Iterable[bytes], *, seconds: float) -> Completed:
+    """Run `argv` with `pieces` as its standard input and return what it left, `seconds` after the last at most.
+
+    Where making a piece fails, the process is killed and sees no end of its input. One that ends before it has read
+    all is no fault here: its status tells.
+    """
+    child = start(argv, stdin=subprocess.PIPE)
+    stdin, child.stdin = child.stdin, None
+    try:
+        for piece in pieces:
+            if stdin is not None:
+                stdin.write(piece)
+        if stdin is not None:
+            stdin.close()
+    except BrokenPipeError:
+        pass
+    except BaseException:
+        end(child)
+        raise
+    return finish(child, seconds)
+
+
+def attached(argv: Sequence[str], *, data: bytes = b"", env: Mapping[str, str] | None = None) -> int:
     """Run `argv` where the user can watch it (a pull, a build) and return its exit status.
 
-    All that it prints is talk, and goes to stderr; `data` goes to its standard input. An interrupt is handed on, and
-    goes on here once the child has ended.
+    All that it prints is talk, and goes to stderr; `data` goes to its standard input, `env` is set beside what is.
+    An interrupt is handed on, and goes on here once the child has ended.
     """
     log.append(tuple(argv))
     try:
-        child = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=sys.stderr)
+        own = None if env is None else {**os.environ, **env}
+        child = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=sys.stderr, env=own)
     except OSError as error:
         raise ProgramMissingError(argv[0]) from error
     try:

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("rocenv.cli.plan", "show what `up` would do, and why"),
     "explain": ("rocenv.cli.explain", "show why that image is chosen, and why no other"),
     "lock": ("rocenv.cli.lock", "pin each profile's image by digest in rocenv.lock; check or renew it"),
+    "bundle": ("rocenv.cli.bundle", "carry images, lock and settings to a machine without a network"),
     "images": ("rocenv.cli.images", "list the images that the catalog knows, those that fit this host first"),
     "catalog": ("rocenv.cli.catalog", "show what is known of a GPU, a ROCm release, an image family or a hazard"),
     "profiles": ("rocenv.cli.profiles", "list, show and check profiles"),

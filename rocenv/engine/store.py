@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
 
+from rocenv import process
 from rocenv.engine.client import WORK, Client
 
 if TYPE_CHECKING:
     from rocenv.engine.images import ImageFacts
 
 
+LOAD = 7200.0  # seconds within which an engine has unpacked what it was given: tens of GB on a slow disk
 # Every package and its version, a line each; what an image lacks says nothing.
 _INVENTORY = r"""
 dpkg-query -W -f 'apt ${Package} ${Version}\n' 2>/dev/null
@@ -64,6 +67,26 @@ class Store(Client):
     def tag(self, image: str, reference: str) -> None:
         """Give an image one more name."""
         self._do(["tag", image, reference])
+
+    @contextmanager
+    def saved(self, image: str) -> Iterator[IO[bytes]]:
+        """An image as a tar, as the engine's `save` writes it. Raises the engine's error after the last byte."""
+        child = self._start(["save", image])
+        try:
+            if child.stdout is not None:
+                yield child.stdout
+        except BaseException:
+            process.end(child)
+            raise
+        done = process.finish(child, WORK)
+        if done.status != 0:
+            raise self._error(done.stderr, image)
+
+    def load(self, pieces: Iterable[bytes]) -> None:
+        """Take the images of a tar into the store. Nothing is taken where making a piece fails."""
+        done = process.fed([self.program, "load", "--quiet"], pieces, seconds=LOAD)
+        if done.status != 0:
+            raise self._error(done.stderr)
 
     def inventory(self, image: str) -> Mapping[str, Mapping[str, str]]:
         """The packages in an image by tool (apt, dnf, pip) and name, read by a short-lived container without a network.

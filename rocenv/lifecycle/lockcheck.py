@@ -33,19 +33,19 @@ def check(site: Site, lock: Lock, names: Sequence[str]) -> tuple[Checked, ...]:
     unknown = next((name for name in names if name not in lock.profiles), None)
     if unknown is not None:
         raise UsageError(f"`{FILE}` does not hold `{unknown}`", f"`rocenv lock {unknown}` locks it")
-    own = _own(site)
+    defined = own(site)
     found = [
         row
         for name, locked in sorted(lock.profiles.items())
         if not names or name in names
-        for row in _profile(site, own.get(name), locked)
+        for row in _profile(site, defined.get(name), locked)
     ]
-    missing = [] if names else sorted(own.keys() - lock.profiles.keys())
+    missing = [] if names else sorted(defined.keys() - lock.profiles.keys())
     rows = [Checked(name, "profile", "fail", f"`{FILE}` does not hold it", f"`rocenv lock {name}`") for name in missing]
     return (*found, *rows)
 
 
-def _own(site: Site) -> dict[str, Profile]:
+def own(site: Site) -> dict[str, Profile]:
     """The project's profiles by the names that they are locked under."""
     from rocenv.profile import load_profile, own_profiles
 
