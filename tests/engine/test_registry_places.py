@@ -95,6 +95,22 @@ def test_podman_s_mirrors_and_locations(reference: str, expected: list[str]) -> 
     assert {place.engine for place in places(Reference.parse(reference), PODMAN)} == {"podman"}
 
 
+@pytest.mark.parametrize("junk", [3, "x", [3], {"x": 3}, [None], {"reg.example.com": 3}, ["no network"], None, True])
+@pytest.mark.parametrize("key", ["Mirrors", "IndexConfigs", "InsecureRegistryCIDRs", "Registries"])
+def test_settings_in_no_engine_s_form_are_passed_over(key: str, junk: object) -> None:
+    engine = {"Engine": "podman"} if key == "Registries" else {}
+    assert bases("reg.example.com/a", {**engine, key: junk}) == ["https://reg.example.com/a"]
+    assert bases("10.0.0.1/a", {**engine, key: junk}) == ["https://10.0.0.1/a"]
+    assert bases("library/ubuntu", {**engine, key: junk})[-1] == f"{HUB}/library/ubuntu"
+
+
+def test_a_mirror_that_is_no_address_is_passed_over(one: Hostile) -> None:
+    one.put("rocm/x:1", [b"x"])
+    found = registry.find(Reference.parse("rocm/x:1"), {"Mirrors": ["", "x", "http://", "http://u:p@h", one.url]})
+    assert found.place.base == one.url
+    found.close()
+
+
 def test_what_podman_s_settings_block_is_not_asked_for() -> None:
     with pytest.raises(RegistryError, match=r"blocks blocked\.example"):
         registry.find(Reference.parse("blocked.example/x"), PODMAN)

@@ -8,10 +8,10 @@ from typing import Any
 from rocenv.catalog.references import Reference
 from rocenv.engine.registry.blobs import blob, read_config
 from rocenv.engine.registry.find import find, locate
+from rocenv.engine.registry.pages import tags
 from rocenv.engine.registry.places import places
 from rocenv.engine.registry.records import Descriptor, Found, Manifest, Place, RegistryError
 from rocenv.engine.registry.settings import platform_of, settings
-from rocenv.engine.registry.pages import tags
 
 __all__ = [
     "Descriptor", "Found", "Manifest", "Place", "RegistryError", "blob", "compressed_size", "find", "places",

@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 class Line:
-    """Connections to one registry and to whom it leads on; `trusting` is an origin whose certificate may be any."""
+    """Connections to one registry and to whom it leads on; of whom `trusting` is an address any certificate will do."""
 
     def __init__(self, trusting: str | None = None) -> None:
         self._trusting = trusting
@@ -114,7 +114,9 @@ class Line:
     def _pool(self, url: str) -> HTTPConnectionPool:
         own = origin(url)
         if own not in self._pools:
-            self._pools[own] = surroundings.pool(own, self._watch.connections, trusting=own == self._trusting)
+            self._pools[own] = surroundings.pool(
+                own, self._watch.connections, trusting=self._trusting is not None and own == origin(self._trusting)
+            )
         return self._pools[own]
 
 

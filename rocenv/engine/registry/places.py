@@ -21,8 +21,8 @@ def places(reference: Reference, config: Mapping[str, Any]) -> tuple[Place, ...]
     if config.get("Engine") == "podman":
         return tuple(_podman(reference, config))
     if reference.registry == DOCKER_HUB:
-        mirrors = (str(mirror).rstrip("/") for mirror in config.get("Mirrors") or ())
-        found = [_mirror(mirror, reference.repository, config) for mirror in mirrors]
+        mirrors = [one for one in _list(config.get("Mirrors")) if isinstance(one, str)]
+        found = [_mirror(mirror.rstrip("/"), reference.repository, config) for mirror in mirrors]
         return (*found, Place(f"https://{HUB}", reference.repository))
     return _at(reference.registry, reference.repository, insecure=_insecure(reference.registry, config))
 
@@ -44,11 +44,11 @@ def _insecure(host: str, config: Mapping[str, Any]) -> bool:
     """Whether the daemon trusts this registry without a certificate: by its name, or by the network that it is in."""
     import ipaddress
 
-    known = (config.get("IndexConfigs") or {}).get(host)
-    if isinstance(known, Mapping) and known.get("Secure") is False:
+    known = _table(_table(config.get("IndexConfigs")).get(host))
+    if known.get("Secure") is False:
         return True
     name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
-    networks = [str(one) for one in config.get("InsecureRegistryCIDRs") or ()]
+    networks = [str(one) for one in _list(config.get("InsecureRegistryCIDRs"))]
     try:
         addresses = [ipaddress.ip_address(name.strip("[]"))]
     except ValueError:
@@ -56,8 +56,24 @@ def _insecure(host: str, config: Mapping[str, Any]) -> bool:
         addresses = _addresses(name) if set(networks) - set(_LOOPBACK) else []
         if name == "localhost":
             return True
-    known_networks = [ipaddress.ip_network(one, strict=False) for one in (*_LOOPBACK, *networks)]
-    return any(address in network for address in addresses for network in known_networks)
+    return any(_within(address, network) for address in addresses for network in (*_LOOPBACK, *networks))
+
+
+def _within(address: Any, network: str) -> bool:
+    import ipaddress
+
+    try:
+        return address in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def _list(told: object) -> list[Any]:
+    return told if isinstance(told, list) else []
+
+
+def _table(told: object) -> Mapping[str, Any]:
+    return told if isinstance(told, Mapping) else {}
 
 
 def _addresses(name: str) -> list[Any]:
@@ -73,7 +89,7 @@ def _addresses(name: str) -> list[Any]:
 
 def _podman(reference: Reference, config: Mapping[str, Any]) -> Iterator[Place]:
     """The mirrors of the longest prefix that fits, then its own location, as containers-registries.conf(5) has it."""
-    known = {key: one for key, one in (config.get("Registries") or {}).items() if isinstance(one, Mapping)}
+    known = {key: one for key, one in _table(config.get("Registries")).items() if isinstance(one, Mapping)}
     fitting = [prefix for prefix in known if _fits(prefix, reference)]
     if not fitting:
         yield from _at(reference.registry, reference.repository, insecure=False, engine="podman")
@@ -86,7 +102,7 @@ def _podman(reference: Reference, config: Mapping[str, Any]) -> Iterator[Place]:
             f"podman's registries.conf blocks {prefix}",
             "take out its `blocked` in /etc/containers/registries.conf",
         )
-    mirrors = [mirror for mirror in one.get("Mirrors") or () if _serves(mirror, one, reference)]
+    mirrors = [mirror for mirror in map(_table, _list(one.get("Mirrors"))) if _serves(mirror, one, reference)]
     for source in (*mirrors, one):
         host, repository = _moved(reference, prefix, str(source.get("Location") or ""))
         yield from _at(host, repository, insecure=bool(source.get("Insecure")), engine="podman")

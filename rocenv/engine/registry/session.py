@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from rocenv.engine.registry.line import Answer, Line, origin
+from rocenv.engine.registry.line import Answer, Line
 from rocenv.engine.registry.login import Login, challenge_of, denied, not_taken
 from rocenv.engine.registry.records import Place, RegistryError
 
@@ -35,7 +35,7 @@ class Session:
     ) -> None:
         self.place = place
         self._until = time.monotonic() + BUDGET if until is None else until
-        self._line = Line(None if place.verified else origin(place.base))
+        self._line = Line(None if place.verified else place.base)
         self._login = Login(place, self._line)
         self._sleep = sleep
 
