@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from rocenv.catalog import drivers, entries, gpus, images
@@ -80,16 +81,23 @@ def _spelled(name: str) -> list[str]:
     return [f"{front} {number}" for number in numbers.split("/")]
 
 
+@cache
+def _by_bare_name() -> dict[str, list[Product]]:
+    found: dict[str, list[Product]] = {}
+    for one in products():
+        found.setdefault(_bare(one.name), []).append(one)
+    return found
+
+
 def _bare(name: str) -> str:
     """A product's name without what is said of all of them: `AMD Radeon RX 7900 XTX` is 7900xtx."""
-    return _BRAND.sub("", name.lower())
+    return _BRAND.sub("", name.lower()) or name.strip().lower()
 
 
 def _products(word: str) -> Iterator[Entry]:
-    wanted = _bare(word)
-    if not wanted:
+    if not word:
         return
-    met = [one for one in products() if _bare(one.name) == wanted]
+    met = _by_bare_name().get(_bare(word), [])
     if not met:
         code = word.strip().lower()
         met = [
