@@ -11,7 +11,7 @@ from rocenv.catalog.table import load
 if TYPE_CHECKING:
     from rocenv.catalog.versions import Version
 
-_OF_IMAGES = frozenset({"rocm", "family"})
+_OF_IMAGES = frozenset({"rocm", "families"})
 
 
 class State(NamedTuple):
@@ -37,17 +37,17 @@ class Hazard(NamedTuple):
 
 
 class ImageHazard(NamedTuple):
-    """A hazard of images: of a ROCm release (a constraint) or a family, or of both where both are named."""
+    """A hazard of images: of ROCm releases (a constraint) or of families, or of both where both are named."""
 
     hazard: Hazard
     rocm: str | None
-    family: str | None
+    families: tuple[str, ...]
 
     def holds(self, rocm: Version | None, family: str) -> bool:
         """True for an image of this release and family; what is unknown of an image is not held against it."""
         from rocenv.catalog.versions import Constraint
 
-        if self.family is not None and self.family != family:
+        if self.families and family not in self.families:
             return False
         return self.rocm is None or (rocm is not None and Constraint.parse(self.rocm).allows(rocm))
 
@@ -57,7 +57,9 @@ def of_images(targets: Collection[str], state: State) -> tuple[ImageHazard, ...]
     rows = (row for row in load("hazards")["hazards"] if not _OF_IMAGES.isdisjoint(row) and _about(row, targets))
     found = ((row, _seen(row, state)) for row in rows)
     return tuple(
-        ImageHazard(_hazard(row, seen), row.get("rocm"), row.get("family")) for row, seen in found if seen is not None
+        ImageHazard(_hazard(row, seen), row.get("rocm"), tuple(row.get("families", ())))
+        for row, seen in found
+        if seen is not None
     )
 
 

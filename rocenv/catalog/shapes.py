@@ -166,7 +166,7 @@ _HAZARD = Record(
         "origin": re.compile("dkms|in-tree"),
         "needs": str,
         "rocm": _constraint,
-        "family": str,
+        "families": [str],
         "refuses": bool,
     },
 )

@@ -138,14 +138,17 @@ def on_previews(image: CatalogImage) -> bool:
 def least(image: CatalogImage) -> Version | None:
     """The oldest ROCm that an image can hold whose release is unknown; None where nothing tells.
 
-    A tag that moves holds no less than the newest that is known of its repository, and code for gfx942 and gfx950 can
-    be built by no ROCm before those that brought them.
+    A tag that moves holds no less than the newest that is known of its repository, a release of the software's own no
+    less than those before it, and code for gfx942 and gfx950 is built by no ROCm before those that brought them.
     """
     targets = (catalog.target(gfx) for gfx in _TELLING if image.gfx and gfx in image.gfx)
     found = [since for target in targets if target and (since := _version(target.official_since))]
+    same = [one for one in images.known(image.family) if one.reference.repository == image.reference.repository]
     if image.moving:
-        same = (one for one in images.known(image.family) if one.reference.repository == image.reference.repository)
         found += [one.rocm for one in same if one.rocm]
+    elif image.release:
+        own = Version.parse(image.release)
+        found += [one.rocm for one in same if one.rocm and one.release and Version.parse(one.release) <= own]
     return max(found, default=None)
 
 
@@ -182,7 +185,7 @@ def _target(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -
         return None
     carried = image.carries(gfx)
     if carried is None:
-        refusal = _unlikely(image.rocm, gfx)
+        refusal = _elsewhere(image, gfx) or _unlikely(image.rocm, gfx)
         if refusal is None:
             said = f"AMD lists {gfx} for ROCm {image.rocm}, but " if image.rocm else ""
             unknown.append(f"{said}whether it holds code for {gfx} is unknown")
@@ -195,6 +198,13 @@ def _target(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -
     else:
         pro.append(f"holds code for {gfx} by an unverified list")
     return None
+
+
+def _elsewhere(image: CatalogImage, gfx: str) -> str | None:
+    """Why an image that AMD lists for one line of GPUs alone is not for another, or None."""
+    if image.only != "Instinct" or gfx in INSTINCT:
+        return None
+    return f"AMD lists it for Instinct alone, and {gfx} is none"
 
 
 def _unlikely(rocm: Version | None, gfx: str) -> str | None:
@@ -211,7 +221,7 @@ def _unlikely(rocm: Version | None, gfx: str) -> str | None:
     if target is None or target.official_since is None:
         return f"AMD's lists never held {gfx}, {said}"
     since = _version(target.official_since)
-    if rocm is not None and _over(rocm, target.official_until):
+    if target.official_until and (rocm is None or _over(rocm, target.official_until)):
         return f"AMD's lists held {gfx} up to ROCm {target.official_until}, {said}"
     if since is not None and rocm is not None and rocm < since:
         return f"AMD's lists hold {gfx} from ROCm {since} on, and this is {rocm}"
