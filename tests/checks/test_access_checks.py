@@ -55,6 +55,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("userns.device-gid", {"host": NOBODY._replace(devices=(node(KFD, 65534, 0o666), node(RENDER, 65534, 0o666)))},
      "ok", "can be opened"),
     ("userns.device-gid", {"host": WELL._replace(user_namespace=None)}, "skip", "uid_map"),
+    ("userns.device-gid", {"host": NOBODY._replace(virtualization="lxc", group_render=993)}, "fail",
+     "dev0: /dev/kfd,gid=993"),
     ("lxc.kfd-gid", {}, "skip", "LXC"),
     ("lxc.kfd-gid", {"host": LXC}, "ok", "/dev/kfd gid 109"),
     ("lxc.kfd-gid", {"host": LXC._replace(devices=(node(KFD, 44), node(RENDER, 109)))}, "warn",

@@ -23,6 +23,7 @@ WARNING = {
     "amd-gpu-bound-to-vfio": {"driver.bound"},
     "malformed-topology": {"kfd.topology", "render.topology-match"},
     "mi300x-8x-cpx-63of64part": {"gpu.partition"},
+    "phoenix-780m-7840u": {"host.hazard"},  # a Ryzen APU on amdgpu-dkms, as the Strix Halo below
     "rx9070xt-plus-gfx1036-igpu": {"gpu.igpu-mix"},
     "strixhalo-8060s-dkms-nightly-no-versionfile": {"host.hazard"},
     "wsl2-rx7900xt": {"wsl.detect", "wsl.rocdxg-abi"},

@@ -25,6 +25,13 @@ FAULTS: list[tuple[str, list[str], list[str]]] = [
     (UBUNTU + "RUN apt-get install -y amdgpu-dkms rocm", ["dockerfile.dkms fail 2"], ["leave `amdgpu-dkms` away"]),
     (UBUNTU + "RUN sudo apt install \\\n  rocm-dev \\\n  rock-dkms=1:2", ["dockerfile.dkms fail 4"], []),
     ("FROM rockylinux:9\nRUN <<EOF\nset -e\ndnf -y install amdgpu-dkms\nEOF", ["dockerfile.dkms fail 4"], []),
+    (UBUNTU + 'RUN ["apt-get", "install", "-y", \\\n  "rocm-dkms"]', ["dockerfile.dkms fail 2"], []),
+    (
+        UBUNTU + "RUN --mount=type=cache,target=/x bash -exc 'apt-get install -y amdgpu-dkms'",
+        ["dockerfile.dkms fail 2"],
+        [],
+    ),
+    (UBUNTU + 'RUN ["bash", "-c", "true\\nyum install amdgpu-dkms"]', ["dockerfile.dkms fail 3"], []),
     (UBUNTU + "RUN amdgpu-install -y --usecase=rocm", ["dockerfile.dkms fail 2"], ["--no-dkms"]),
     (
         UBUNTU + 'RUN echo "deb https://repo.radeon.com/amdgpu/7.1/ubuntu noble main" > /etc/apt/sources.list.d/a.list',

@@ -73,6 +73,14 @@ def user_namespace(facts: Facts) -> Answer:
     refused = [node for node in nodes if not opens(node, -1, ()) and not (host.live and node.accessible)]
     if not refused:
         return ok("this is a user namespace, and the nodes can be opened in it" if nodes else "no node is of nogroup")
+    if host.virtualization == "lxc":
+        return fail(
+            f"{listed(node.path for node in refused)}: gid {_OVERFLOW} (nogroup), and the ids of this guest are mapped",
+            "the nodes are passed on with the host's group, which has no number in this guest",
+            lxc_lines(nodes, host.group_render or host.group_video or host.caller.gid),
+            needs="container",
+            verify=_LIST,
+        )
     return fail(
         f"{listed(node.path for node in refused)}: gid {_OVERFLOW} (nogroup), and ids here are mapped",
         "the host's group of the nodes has no number in this user namespace: nothing that is done inside helps",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ _KEYWORDS = frozenset(
 )
 _HEREDOC = re.compile(r"""<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2""")
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-+])([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))")
+_EXEC_FORM = re.compile(r"\s*(?:--\S+\s+)*(\[.*\])\s*", re.DOTALL)
+_SCRIPT = re.compile(r"-[a-z]*c[a-z]*")
 _SHELLS = frozenset({"", "sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/env bash"})
 _PASSES = 5  # of putting values in for references: more are nested nowhere
 _LONG_VALUE, _LONG_TEXT = 1000, 1 << 16  # characters: beyond, references stay, so that none multiplies another
@@ -44,12 +47,22 @@ class Instruction:
         return f"{self.name}:{self.line + self.text.count(chr(10), 0, offset)}"
 
     def commands(self) -> list[list[Word]]:
-        """The commands of a RUN, else all as one, each word with its line; of what no shell would divide, none."""
+        """The commands of a RUN, else all as one, each word with its line; of what no shell would divide, none.
+
+        A RUN may also be a list in JSON; what a shell is given to run (`bash -c '…'`) is divided in its turn.
+        """
+        listed = _EXEC_FORM.match(self.text) if self.keyword == "RUN" else None
+        words = _json_words(listed.group(1)) if listed else None
         try:
-            found = commands(self.text, self.name, divided=self.keyword == "RUN")
+            found = [[(word, 1) for word in words]] if words else commands(self.text, self.name, divided=self._runs)
+            found = [inner for command in found for inner in _scripts(command, self.name)] if self._runs else found
         except UsageError:
             return []
         return [[Word(text, f"{self.name}:{self.line + line - 1}") for text, line in words] for words in found]
+
+    @property
+    def _runs(self) -> bool:
+        return self.keyword == "RUN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +125,30 @@ def read(text: str, name: str) -> Dockerfile:
         raise UsageError(f"`{wrong.where}`: `{wrong.keyword}` stands before the first `FROM`", "move it behind `FROM`")
     arguments = dict(pair for one in before for pair in defaults(one))
     return Dockerfile(name, tuple(_stages(instructions[first:], arguments)), arguments, before)
+
+
+def _json_words(text: str) -> list[str] | None:
+    """The words of a RUN in JSON, None for what is none: docker then takes it for a shell's."""
+    try:
+        found = json.loads(text.replace("\\\n", "\n"))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and found and all(isinstance(one, str) for one in found) else None
+
+
+def _scripts(command: list[tuple[str, int]], name: str) -> Iterator[list[tuple[str, int]]]:
+    """A command, or those of the script that it gives to a shell. Raises UsageError for what no shell would divide."""
+    words = [word for word, _ in command]
+    shell = next((place for place, word in enumerate(words) if word in _SHELLS and word), None)
+    if shell is not None and len(words) > shell + 2:
+        rest = words[shell + 1 :]
+        flag = next((place for place, word in enumerate(rest) if _SCRIPT.fullmatch(word)), None)
+        if flag is not None and flag + 1 < len(rest):
+            line = command[shell + flag + 2][1]
+            for inner in commands(rest[flag + 1], name):
+                yield [(word, line + number - 1) for word, number in inner]
+            return
+    yield command
 
 
 def defaults(instruction: Instruction) -> Iterator[tuple[str, str]]:
