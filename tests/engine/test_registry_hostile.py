@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -81,6 +82,17 @@ def test_a_manifest_that_is_not_that_of_the_digest(bad: Hostile) -> None:
 def test_a_manifest_that_is_not_what_its_own_header_says(bad: Hostile) -> None:
     bad.answers[TAG] = Reply(image([b"x"]), headers={"Docker-Content-Digest": digest_of(b"another")})
     assert "not the one of its digest" in refused(bad).message
+
+
+@pytest.mark.parametrize("algorithm", ["sha384", "sha512"])
+def test_other_digests_are_verified_too(bad: Hostile, algorithm: str) -> None:
+    raw = json.dumps(image([b"x"])).encode()
+    digest = f"{algorithm}:{hashlib.new(algorithm, raw).hexdigest()}"
+    path = f"/v2/a/manifests/{digest}"
+    bad.answers[path] = Reply(raw)
+    assert find(bad, f"a@{digest}").manifest.digest == digest
+    bad.answers[path] = Reply(raw + b" ")
+    assert "not the one of its digest" in refused(bad, f"a@{digest}").message
 
 
 def test_an_index_whose_image_is_another(bad: Hostile) -> None:
@@ -355,6 +367,16 @@ def test_a_layer_from_another_host(bad: Hostile) -> None:
     with hostile() as other:
         other.answers["/layer"] = Reply(DATA)
         assert layer(bad, DATA, Reply(status=307, headers={"Location": f"{other.url}/layer"})) == DATA
+
+
+def test_a_layer_that_drips_is_given_up(bad: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = DATA[:300]
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(data)
+    monkeypatch.setattr("rocenv.engine.registry.blobs._PATIENCE", 0.1)
+    with pytest.raises(RegistryError, match="takes too long"):
+        layer(bad, data, dripping(head, data))
+    monkeypatch.setattr("rocenv.engine.registry.blobs._PATIENCE", 60.0)
+    assert layer(bad, data, dripping(head, data)) == data
 
 
 @pytest.mark.parametrize("status", [404, 403, 500, 429])

@@ -14,7 +14,7 @@ LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.dist
 MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
 _CONFIGS = ("application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json")
 _SCHEMA_1 = "application/vnd.docker.distribution.manifest.v1"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
 _LAYERS = 1000  # Docker itself takes 127
 
 

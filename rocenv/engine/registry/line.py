@@ -71,7 +71,7 @@ class Line:
         self, url: str, headers: Mapping[str, str], *, deadline: float, form: str | None = None
     ) -> Iterator[tuple[BaseHTTPResponse, str]]:
         """An answer whose body has not been read, and its address after all redirects. Raises RegistryError."""
-        with said_in_words(url, deadline):
+        with said_in_words(url):
             answer, final = self._followed(url, headers, form, deadline)
             try:
                 yield answer, final
@@ -155,7 +155,7 @@ def pieces(answer: BaseHTTPResponse, *, deadline: float, limit: int) -> Iterator
 
 
 @contextlib.contextmanager
-def said_in_words(url: str, deadline: float) -> Iterator[None]:
+def said_in_words(url: str) -> Iterator[None]:
     """Faults of the network as RegistryError; of an address its host alone is said, for the rest may hold a secret."""
     from urllib3 import exceptions
 
@@ -163,7 +163,7 @@ def said_in_words(url: str, deadline: float) -> Iterator[None]:
         yield
     except (exceptions.HTTPError, OSError, ValueError) as error:
         host = urlsplit(url).netloc.rpartition("@")[2]
-        why = "it takes too long to answer" if time.monotonic() >= deadline else surroundings.reason(error)
+        why = surroundings.reason(error)
         raise RegistryError(
             "unreachable", f"{host} cannot be reached: {why}", surroundings.advice(error, host)
         ) from None
@@ -189,14 +189,20 @@ class _Watch:
 
     @contextlib.contextmanager
     def until(self, deadline: float) -> Iterator[None]:
+        """Raises TimeoutError once `deadline` has passed, whatever came before: it may be half of an answer."""
+        from urllib3.exceptions import HTTPError
+
         timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut)
         timer.daemon = True
         timer.start()
         try:
             yield
+        except (HTTPError, OSError):
+            if time.monotonic() < deadline:
+                raise
         finally:
             timer.cancel()
-        if time.monotonic() >= deadline:  # what came may be half of it
+        if time.monotonic() >= deadline:
             raise TimeoutError
 
     def _cut(self) -> None:

@@ -191,7 +191,7 @@ def reason(error: BaseException) -> str:
 
 def _words(inner: BaseException) -> str:
     if isinstance(inner, TimeoutError) or "Timeout" in type(inner).__name__:
-        return "it does not answer in time"
+        return "it takes too long to answer"
     if isinstance(inner, socket.gaierror):
         return f"its name cannot be resolved ({inner.strerror})"
     verify = getattr(inner, "verify_message", "")
