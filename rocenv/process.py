@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -210,17 +210,19 @@ def fed(argv: Sequence[str], pieces: Iterable[bytes], *, seconds: float) -> Comp
     """
     child = start(argv, stdin=subprocess.PIPE)
     stdin, child.stdin = child.stdin, None
+    assert stdin is not None  # noqa: S101 - it is a pipe
     try:
         for piece in pieces:
-            if stdin is not None:
-                stdin.write(piece)
-        if stdin is not None:
-            stdin.close()
+            stdin.write(piece)
+        stdin.close()
     except BrokenPipeError:
         pass
     except BaseException:
         end(child)
         raise
+    finally:
+        with suppress(OSError):
+            stdin.close()
     return finish(child, seconds)
 
 

@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("rocenv.cli.audit", "say which GPUs an image really has code for, without running it"),
     "plan": ("rocenv.cli.plan", "show what `up` would do, and why"),
     "explain": ("rocenv.cli.explain", "show why that image is chosen, and why no other"),
+    "dockerfile": ("rocenv.cli.dockerfile", "show the Dockerfile of a profile's image"),
+    "build": ("rocenv.cli.build", "build a profile's image, or check its Dockerfile"),
     "lock": ("rocenv.cli.lock", "pin each profile's image by digest in rocenv.lock; check or renew it"),
     "bundle": ("rocenv.cli.bundle", "carry images, lock and settings to a machine without a network"),
     "images": ("rocenv.cli.images", "list the images that the catalog knows, those that fit this host first"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -78,8 +78,12 @@ def read_wishes(
     loosen: Sequence[str] | None = None,
     cpu: bool = False,
     strict: bool = False,
+    more: Mapping[str, object] | None = None,
 ) -> tuple[Profile, Request]:
-    """The profile with all layers and flags in it, and what the command line adds. Raises UsageError."""
+    """The profile with all layers and flags in it, and what the command line adds. Raises UsageError.
+
+    `more` are other keys of a profile, as a command's own options set them; None leaves one as it is.
+    """
     from rocenv.profile import load_profile
 
     if name is not None and not _NAME.fullmatch(name):
@@ -96,6 +100,7 @@ def read_wishes(
         "shm_size": shm_size,
         "loosen": [word for one in loosen for word in one.split(",")] if loosen else None,
         "strict": True if strict else None,
+        **(more or {}),
     }
     folder = project.folder()
     wished = load_profile(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from rocenv import process
 from rocenv.engine import where
+from rocenv.engine.build import Builder
 from rocenv.engine.client import WORK
-from rocenv.engine.store import Store
 from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.rules.engines import absent
 
@@ -43,7 +43,7 @@ def open_engine(kind: str | None) -> Engine:
     raise EngineError(*absent(kind))
 
 
-class Engine(Store):
+class Engine(Builder):
     """One container engine: what it is asked, and what it is told to do."""
 
     # Questions
@@ -149,29 +149,11 @@ class Engine(Store):
         if process.attached([self.program, "pull", reference]) != 0:
             raise ImageError(f"`{self.program} pull {reference}` failed; what it said stands above")
 
-    def build(self, dockerfile: str, reference: str) -> None:
-        """Build an image from the text of a Dockerfile, with nothing in its context. Raises ImageError."""
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="rocenv-build-") as empty:
-            words = [self.program, "build", "--force-rm", f"--tag={reference}", "--file=-", empty]
-            status = process.attached(words, data=dockerfile.encode())
-        if status != 0:
-            raise ImageError(
-                f"building `{reference}` failed; what `{self.program} build` said stands above",
-                "mend `build` in the profile, `rocenv profiles show PROFILE --origin` tells where it comes from",
-            )
-
     def size(self, reference: str, facts: EngineFacts) -> int | None:
         """The bytes that a pull of `reference` would fetch, or None where its registry does not tell."""
-        import json
-
         from rocenv.engine import registry
 
-        docker = self.kind == "docker"
-        text = self._ask(["info", "--format", "{{json .RegistryConfig}}"]) if docker else "{}"
-        with self._read("info"):
-            return registry.compressed_size(reference, json.loads(text) or {}, facts.machine)
+        return registry.compressed_size(reference, registry.settings(self), facts.machine)
 
     def room(self, facts: EngineFacts) -> int | None:
         """The free bytes where the engine keeps its images, or None where that is not on this host."""

@@ -2,47 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocenv.model.plan import Plan, Reason
+from rocenv.resources import SYSTEM, user_folder
 
 if TYPE_CHECKING:
     from rocenv.engine import Engine
-    from rocenv.model.wish import BuildWish
+    from rocenv.model.wish import Profile
+    from rocenv.render.build_argv import Options
 
 
-def built(plan: Plan, wish: BuildWish) -> Plan:
-    """The plan with the image that `wish` asks for in the place of the chosen one, which becomes its base.
+def built(plan: Plan, profile: Profile, project: str) -> Plan:
+    """The plan with the image that a profile wants built in the place of the chosen one, which becomes its base.
 
-    The plan as it is where nothing is to be built. Raises UsageError for a template that does not exist.
+    The plan as it is where nothing is to be built. `project`: the folder that templates and files may come from.
+    Raises UsageError for a template that does not exist, and for what cannot be built so.
     """
-    packages = {kind: words for kind, words in wish.packages.items() if words}
-    if wish.template is None and not packages:
+    wish = profile.build
+    if not wish.wanted:
         return plan
+    from rocenv.lifecycle import context
+    from rocenv.model.recipe import Building
     from rocenv.plan.labels import digest
     from rocenv.render.dockerfile import built_reference, render_dockerfile
+    from rocenv.render.recipe import recipe_of
 
-    base = plan.image.reference
-    text = render_dockerfile(wish, base=base, profile=plan.profile, gfx=plan.image.gfx)
-    reference = built_reference(plan.profile, text)
-    added = "; ".join(f"{kind}: {' '.join(words)}" for kind, words in packages.items()) or "nothing but labels"
-    why = f"built here on {base} ({added}); the name holds the Dockerfile's digest, so that it is built once"
-    image = plan.image._replace(reference=reference, source="build", digest=None, size_bytes=None, base=base)
-    plan = plan._replace(image=image, dockerfile=text, reasons=(Reason("build", reference, why), *plan.reasons))
+    recipe = recipe_of(plan, profile)
+    text = render_dockerfile(recipe, template_folders(project))
+    folder = None if wish.context is None else context.folder_of(wish.context, project)
+    reference = built_reference(plan.profile, text, "" if folder is None else context.digest(folder))
+    added = "; ".join(f"{kind}: {' '.join(words)}" for kind, words in wish.packages.items() if words)
+    if recipe.rocm_packages is not None:
+        added = f"ROCm {recipe.rocm_packages.rocm}: {' '.join(recipe.rocm_packages.names)}" + (added and f"; {added}")
+    why = f"built here on {recipe.base} ({added or 'no packages'}); its name holds its digest, so that it is built once"
+    image = plan.image._replace(
+        reference=reference, source="build", digest=None, size_bytes=None, base=plan.image.reference, equals=()
+    )
+    warnings = plan.warnings
+    if recipe.rocm_packages is not None:
+        image = image._replace(rocm=str(recipe.rocm_packages.rocm), gfx=recipe.gfx)
+        if not recipe.rocm_packages.verified:
+            what = f"ROCm {recipe.rocm_packages.rocm} for {recipe.rocm_packages.system.name}"
+            warnings += (f"where the packages of {what} lie, or how they are called, was read in no source of AMD's",)
+    plan = plan._replace(
+        image=image,
+        dockerfile=text,
+        building=Building(None if folder is None else str(folder), wish.secrets, wish.mirrors),
+        reasons=(Reason("build", reference, why), *plan.reasons),
+        warnings=warnings,
+    )
     return plan._replace(labels={**plan.labels, "rocenv.plan": digest(plan)})
 
 
-def build(engine: Engine, plan: Plan, tell: Callable[[str], None], *, base: str | None = None) -> None:
+def template_folders(project: str) -> tuple[str, ...]:
+    """The folders with templates of the user's own that are there: the project's, the user's, the system's."""
+    user = user_folder()
+    found = (Path(project) / "dockerfiles", *([] if user is None else [user / "dockerfiles"]), SYSTEM / "dockerfiles")
+    return tuple(str(folder) for folder in found if folder.is_dir())
+
+
+def build(
+    engine: Engine,
+    plan: Plan,
+    tell: Callable[[str], None],
+    *,
+    base: str | None = None,
+    options: Options | None = None,
+) -> None:
     """Build the plan's image; its base must be there. Raises ImageError, with the engine's own words above it.
 
     `base`: the id of the base where it is here under another name than the Dockerfile's. It is given a name for the
     build, since a Dockerfile cannot name an id; the image is called as the Dockerfile of the plan would have it.
+    `options` are those of `rocenv build`; without them an image that another process has built meanwhile is taken.
     """
-    tell(f"building {plan.image.reference} on {plan.image.base}")
+    from rocenv.model.recipe import Building
+    from rocenv.render.build_argv import Options
+
     text = plan.dockerfile or ""
-    if base is not None:
-        name = f"rocenv/base:{base.partition(':')[2][:16]}"
-        engine.tag(base, name)
-        text = text.replace(f"FROM {plan.image.base}\n", f"FROM {name}\n", 1)
-    engine.build(text, plan.image.reference)
+    with _alone(plan.image.reference, tell):
+        if options is None and engine.image(plan.image.reference) is not None:
+            return
+        tell(f"building {plan.image.reference} on {plan.image.base}")
+        if base is not None:
+            name = f"rocenv/base:{base.partition(':')[2][:16]}"
+            engine.tag(base, name)
+            text = _from(text, name)
+        engine.build(text, plan.image.reference, plan.building or Building(), options or Options())
+
+
+def _from(text: str, name: str) -> str:
+    """The Dockerfile with another name of its base in FROM: the first such line, and no other."""
+    lines = text.split("\n")
+    at = next((place for place, line in enumerate(lines) if line.startswith("FROM ")), None)
+    if at is not None:
+        lines[at] = f"FROM {name}"
+    return "\n".join(lines)
+
+
+@contextmanager
+def _alone(reference: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Inside, no other process of this user builds the same image: the kernel's lock on a file ends with its holder.
+
+    Where no such file can be made, builds run side by side, and BuildKit does each of their steps once.
+    """
+    import fcntl
+
+    base = os.environ.get("XDG_STATE_HOME")
+    try:
+        folder = (Path(base) if base else Path.home() / ".local" / "state") / "rocenv" / "builds"
+        folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder / reference.rpartition(":")[2], os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except (OSError, RuntimeError):  # RuntimeError: this user has no home folder
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(f"{reference} is being built by another process: waiting for it")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)

@@ -15,17 +15,26 @@ from rocenv.lifecycle.equals import equal_here
 if TYPE_CHECKING:
     from rocenv.engine.pull import PullEvent
     from rocenv.model.plan import Plan
+    from rocenv.render.build_argv import Options
 
 DISK_OF_FETCHED = 3  # an image takes about this much of what is fetched: unpacked, and the fetched layers meanwhile
 
 
-def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: Callable[[PullEvent], None]) -> Plan:
+def fetch(
+    engine: Engine,
+    plan: Plan,
+    *,
+    tell: Callable[[str], None],
+    progress: Callable[[PullEvent], None],
+    options: Options | None = None,
+) -> Plan:
     """Pull or build the plan's image unless it, or one that serves as well, is there; the plan with what is there.
 
+    With `options`, those of `rocenv build`, an image that is built here is built even where it is there.
     Raises EngineError, before a pull, for one that cannot fit.
     """
     reference = plan.image.reference
-    there = here(engine, plan.image)
+    there = here(engine, plan.image) if options is None else None
     if there is not None:
         return plan._replace(image=there)
     equal = equal_here(engine, plan)
@@ -35,7 +44,7 @@ def fetch(engine: Engine, plan: Plan, *, tell: Callable[[str], None], progress: 
     if plan.image.base is not None:
         base = plan._replace(image=plan.image._replace(reference=plan.image.base, base=None))
         base = fetch(engine, base, tell=tell, progress=progress)
-        build(engine, plan, tell, base=base.image.local)
+        build(engine, plan, tell, base=base.image.local, options=options)
         return plan
     _must_fit(engine, plan, tell)
     if plan.image.ids:

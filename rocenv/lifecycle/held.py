@@ -43,8 +43,8 @@ def planned(wished: Profile, host: Host, facts: EngineFacts, request: Request, m
     plan = make_plan(found.profile, host, facts, request)
     plan = plan._replace(warnings=(*plan.warnings, *found.warnings))
     if found.locked is None:
-        return built(plan, wished.build)
-    plan = built(named(plan, found.locked, wished), wished.build)
+        return built(plan, wished, request.project_folder)
+    plan = built(named(plan, found.locked, wished), wished, request.project_folder)
     if mode == FROZEN:
         _must_be_as_locked(plan, found.locked)
         _must_fit(plan, found.profile, host)

@@ -114,7 +114,7 @@ def _filled(site: Site, profile: Profile, locked: Locked) -> Locked:
 
 def builds(profile: Profile) -> bool:
     """Whether a profile builds an image on the one that is locked."""
-    return profile.build.template is not None or any(profile.build.packages.values())
+    return profile.build.wanted
 
 
 def _build(site: Site, profile: Profile, locked: Locked) -> LockedBuild:
@@ -137,7 +137,7 @@ def held_plan(site: Site, profile: Profile, locked: Locked) -> Plan:
 
     wished = free(profile)
     plan = make_plan(pinned(wished, locked), site.host(), ASSUMED, site.request)
-    return built(named(plan, locked, wished), profile.build)
+    return built(named(plan, locked, wished), profile, site.request.project_folder)
 
 
 def added(site: Site, reference: str, base: LockedImage) -> Mapping[str, Mapping[str, str]]:

@@ -28,7 +28,12 @@ def wish_of(profile: Profile) -> dict[str, Fact]:
         "build.template": build.template,
         **{f"build.packages.{tool}": tuple(names) for tool, names in build.packages.items()},
         **{f"build.args.{name}": HIDDEN if is_secret(name) else value for name, value in build.args.items()},
-        "build.secrets": build.secrets,
+        "build.secrets": tuple(one.partition("=")[0] for one in build.secrets),
+        "build.os": build.os,
+        "build.components": build.components,
+        "build.gfx": build.gfx,
+        "build.context": build.context,
+        "build.health": build.health,
     }
     return {key: value for key, value in whole.items() if value}
 

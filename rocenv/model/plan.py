@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from rocenv.model.recipe import Building
+
 
 class EngineFacts(NamedTuple):
     """What a container engine says of itself. `assumed` where no engine was asked."""
@@ -125,6 +127,7 @@ class Plan(NamedTuple):
     dockerfile: str | None = None  # of an image that is built here
     catalog_date: str | None = None  # of the table of images that was chosen from
     catalog_laid: tuple[str, ...] = ()  # files of a configuration folder that took the place of built-in tables
+    building: Building | None = None  # how that image is built, beside its Dockerfile
 
     @property
     def container(self) -> str:

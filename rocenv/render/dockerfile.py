@@ -1,85 +1,101 @@
-"""The Dockerfile of an image that a profile wants built, from the templates in dockerfiles/.
+"""The Dockerfile of an image that a profile wants built, from the templates in dockerfiles/ and in the user's folders.
 
-Same input, same text, byte for byte: the text's hash is the built image's tag, so that nothing is built twice.
+Same recipe, same text, byte for byte: the text's hash is the built image's tag, so that nothing is built twice.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from rocenv import __version__
 from rocenv.errors import UsageError
+from rocenv.render.dockerfile_words import FILTERS, Quoted
 from rocenv.resources import data_folder
 
 if TYPE_CHECKING:
-    from rocenv.model.wish import BuildWish
-
-DEFAULT_TEMPLATE = "on-image"
-_TAG_DIGITS = 16
-# What a reference may hold (distribution's grammar, loosely): no blank, quote or newline can reach a Dockerfile.
-_REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
-
-_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def render_dockerfile(build: BuildWish, *, base: str, profile: str, gfx: tuple[str, ...]) -> str:
-    """The Dockerfile for `build` on the image `base`; `gfx` are the targets that it is meant for.
-
-    Raises UsageError for a template that does not exist and for a base that is no image reference.
-    """
-    from jinja2 import FileSystemLoader, StrictUndefined, TemplateNotFound
     from jinja2.sandbox import SandboxedEnvironment
 
-    if not _REFERENCE.fullmatch(base):
-        raise UsageError(f"`{base}` is no image reference", "give one as NAME:TAG or NAME@sha256:DIGEST")
+    from rocenv.model.recipe import Recipe
+
+END = ".Dockerfile.j2"
+_TAG_DIGITS = 16
+_LARGEST = 1 << 19  # characters: no Dockerfile is longer, a loop in a template may be
+
+
+def render_dockerfile(recipe: Recipe, folders: Sequence[str] = ()) -> str:
+    """The Dockerfile for a recipe; `folders` may hold templates of the user's, the first wins.
+
+    Raises UsageError for a template that does not exist or is broken, and for a value that may not stand in it.
+    """
+    import jinja2
+    from jinja2.exceptions import SecurityError
+
+    environment = _environment(tuple(folders))
+    try:
+        template = environment.get_template(recipe.template + END)
+        pieces, size = [], 0
+        for piece in template.generate(recipe=recipe):
+            pieces.append(piece)
+            size += len(piece)
+            if size > _LARGEST:
+                raise UsageError(f"the template `{recipe.template}` comes to no end", "look for a loop in it")
+    except jinja2.TemplateNotFound as error:
+        raise _unknown(environment, str(error.name)) from error
+    except jinja2.TemplateSyntaxError as error:
+        where = f"{error.filename or error.name}:{error.lineno}"
+        raise UsageError(f"`{where}`: {error.message}", "mend the template there") from error
+    except (jinja2.TemplateError, SecurityError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        hint = f"mend the template: dockerfiles/{recipe.template}{END}"
+        raise UsageError(f"the template `{recipe.template}`: {error}", hint) from error
+    return re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip() + "\n"
+
+
+def built_reference(profile: str, dockerfile: str, context: str = "") -> str:
+    """The name of the image built from this text and the files of that digest: rocenv/PROFILE:HASH."""
+    digest = hashlib.sha256(f"{dockerfile}{context}".encode()).hexdigest()
+    return f"rocenv/{profile.lower()}:{digest[:_TAG_DIGITS]}"
+
+
+@lru_cache(maxsize=4)
+def _environment(folders: tuple[str, ...]) -> SandboxedEnvironment:
+    """Jinja with nothing but the recipe in it: sandboxed, and every value has to pass a filter.
+
+    That is what autoescape comes to here: text of a template and what filters give is taken as it is, `finalize`
+    refuses all else before it could be escaped. `rocenv/NAME` is the built-in template, for one that extends it.
+    """
+    from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    own = FileSystemLoader(data_folder("dockerfiles"))
     environment = SandboxedEnvironment(
-        loader=FileSystemLoader(data_folder("dockerfiles")),
+        loader=ChoiceLoader([FileSystemLoader(list(folders)), own, PrefixLoader({"rocenv": own})]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # a Dockerfile is no HTML; every value passes `sh` or `quoted`
+        autoescape=True,
+        finalize=_passed,
     )
-    environment.filters.update(sh=_sh, quoted=_quoted)
-    name = build.template or DEFAULT_TEMPLATE
-    try:
-        template = environment.get_template(f"{name}.Dockerfile.j2")
-    except TemplateNotFound as error:
-        known = sorted(file.removesuffix(".Dockerfile.j2") for file in environment.list_templates())
-        raise UsageError(f"there is no Dockerfile template `{name}`", f"there are: {', '.join(known)}") from error
-    # rocenv.image.*: a container inherits its image's labels, and rocenv.* alone marks containers that are rocenv's.
-    labels = {
-        "rocenv.image.base": base,
-        "rocenv.image.gfx": ",".join(gfx),
-        "rocenv.image.profile": profile,
-        "rocenv.image.version": __version__,
-    }
-    wrong = next((name for name in build.args if not _ARGUMENT.fullmatch(name)), None)
-    if wrong is not None:
-        raise UsageError(f"`{wrong}` is no name of a build argument", "letters, digits and `_`, no digit first")
-    if build.secrets:
-        raise UsageError("`build.secrets` is not served yet", "leave it out, and fetch what needs a secret at run time")
-    packages = {kind: tuple(build.packages.get(kind, ())) for kind in ("apt", "dnf", "zypper", "pip")}
-    text = template.render(base=base, labels=labels, args=build.args, **packages)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    environment.filters.update(FILTERS)
+    return environment
 
 
-def built_reference(profile: str, dockerfile: str) -> str:
-    """The name of the image built from this text: rocenv/PROFILE:HASH."""
-    return f"rocenv/{profile.lower()}:{hashlib.sha256(dockerfile.encode()).hexdigest()[:_TAG_DIGITS]}"
+def _passed(value: Any) -> Any:
+    if isinstance(value, Quoted) or hasattr(value, "__html__"):
+        return value
+    text = str(value)  # of an undefined one this is the error
+    if text == "":
+        return Quoted("")
+    raise UsageError(
+        f"a template writes the value `{text[:60]}` without a filter",
+        "end it with one of " + ", ".join(f"`| {name}`" for name in FILTERS),
+    )
 
 
-def _sh(word: str) -> str:
-    """One shell word. A newline would end the RUN instruction, so it is refused."""
-    if "\n" in word or "\r" in word:
-        raise UsageError(f"a package name holds a line break: {word!r}", "write one package per list entry")
-    return shlex.quote(word)
-
-
-def _quoted(value: str) -> str:
-    r"""A double-quoted LABEL value: JSON's quoting, with `$` escaped so that Docker expands nothing."""
-    return json.dumps(value).replace("$", "\\$")
+def _unknown(environment: SandboxedEnvironment, name: str) -> UsageError:
+    known = sorted({file.rpartition("/")[2].removesuffix(END) for file in environment.list_templates() if END in file})
+    known.remove("base")
+    return UsageError(f"there is no Dockerfile template `{name.removesuffix(END)}`", f"there are: {', '.join(known)}")

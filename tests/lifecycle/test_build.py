@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from render.recipes import profile
 
-from rocenv.errors import UsageError
 from rocenv.lifecycle.build import built
 from rocenv.model.plan import EngineFacts, ImageChoice, Plan
-from rocenv.model.wish import BuildWish
 
 if TYPE_CHECKING:
     from conftest import TestBed
@@ -25,42 +25,77 @@ PLAN = Plan(
 )  # fmt: skip
 
 
-def test_nothing_to_build_is_the_plan_itself() -> None:
-    assert built(PLAN, BuildWish()) is PLAN
-    assert built(PLAN, BuildWish(packages={"apt": ()})) is PLAN
+# Debian's own docker client first: up to its release 12 it has BuildKit built in, from then on a plugin beside it.
+BUILDKIT = {"PATH": "/usr/bin:/bin:/usr/local/bin:/usr/sbin:/sbin"}
+REFERENCE = "rocm/pytorch:some"
 
 
-def test_the_chosen_image_becomes_the_base() -> None:
-    made = built(PLAN, BuildWish(packages={"pip": ("einops",)}))
-    assert (made.image.base, made.image.source) == ("rocm/pytorch:some", "build")
+def made_from(folder: Path, plan: Plan = PLAN, **build: Any) -> Plan:
+    return built(plan, profile(REFERENCE, os="ubuntu-24.04", **build), str(folder))
+
+
+def test_nothing_to_build_is_the_plan_itself(tmp_path: Path) -> None:
+    assert made_from(tmp_path) is PLAN
+    assert made_from(tmp_path, packages={"apt": ()}) is PLAN
+
+
+def test_the_chosen_image_becomes_the_base(tmp_path: Path) -> None:
+    made = made_from(tmp_path, packages={"pip": ("einops",)}, secrets=("HF_TOKEN",))
+    assert (made.image.base, made.image.source) == (REFERENCE, "build")
     assert made.image.reference.startswith("rocenv/pytorch:")
     assert (made.image.digest, made.image.size_bytes, made.image.gfx) == (None, None, ("gfx942",))
     assert made.dockerfile is not None
-    assert made.dockerfile.startswith("FROM rocm/pytorch:some\n")
+    assert made.dockerfile.startswith(f"FROM {REFERENCE}@sha256:0\n")
     assert made.labels["rocenv.plan"] != "of the base"
     assert made.reasons[0].choice == "build"
     assert "pip: einops" in made.reasons[0].why
+    assert made.building is not None
+    assert made.building.secrets == ("HF_TOKEN",)
 
 
-def test_another_wish_is_another_image_and_another_plan() -> None:
-    one = built(PLAN, BuildWish(packages={"pip": ("einops",)}))
-    again = built(PLAN, BuildWish(packages={"pip": ("einops",)}))
-    other = built(PLAN, BuildWish(packages={"pip": ("einops",)}, args={"JOBS": "8"}))
+def test_another_wish_is_another_image_and_another_plan(tmp_path: Path) -> None:
+    one, again = (made_from(tmp_path, packages={"pip": ("einops",)}) for _ in range(2))
+    other = made_from(tmp_path, packages={"pip": ("einops",)}, args={"JOBS": "8"})
     assert one == again
     assert len({one.image.reference, other.image.reference}) == 2
     assert one.labels["rocenv.plan"] != other.labels["rocenv.plan"]
     assert 'ARG JOBS="8"' in (other.dockerfile or "")
 
 
-def test_what_is_not_served_is_refused() -> None:
-    with pytest.raises(UsageError, match="secrets"):
-        built(PLAN, BuildWish(packages={"pip": ("einops",)}, secrets=("HF_TOKEN",)))
+def test_another_file_of_the_context_is_another_image(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("einops\n")
+    wish: dict[str, Any] = {"packages": {"pip": ("-r requirements.txt",)}, "context": "."}
+    one = made_from(tmp_path, **wish)
+    (tmp_path / "requirements.txt").write_text("einops==0.8\n")
+    other = made_from(tmp_path, **wish)
+    assert one.dockerfile == other.dockerfile
+    assert one.image.reference != other.image.reference
+
+
+def test_nothing_of_the_machine_is_in_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = made_from(tmp_path, packages={"pip": ("einops",)})
+    for name, value in {"HTTPS_PROXY": "http://proxy.example:1", "PIP_INDEX_URL": "https://pypi.example"}.items():
+        monkeypatch.setenv(name, value)
+    mirrored = made_from(tmp_path, packages={"pip": ("einops",)}, mirrors={"pip": "https://pypi.example/simple"})
+    assert (one.image.reference, one.dockerfile) == (mirrored.image.reference, mirrored.dockerfile)
+
+
+def test_a_template_of_the_project_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "dockerfiles").mkdir()
+    (tmp_path / "dockerfiles" / "on-image.Dockerfile.j2").write_text(
+        '{% extends "rocenv/on-image.Dockerfile.j2" %}{% block last %}ENV OWN=1{% endblock %}'
+    )
+    assert (made_from(tmp_path, template="on-image").dockerfile or "").endswith("ENV OWN=1\n")
 
 
 @pytest.fixture
 def home(bed: TestBed, small_image: str) -> Iterator[TestBed]:
     """A project whose profile builds on the small image; all that it made is removed."""
-    here = replace(bed, project=bed.project.rename(bed.project.with_name(f"b{bed.project.parent.name.lower()[-8:]}")))
+    here = replace(
+        bed,
+        project=bed.project.rename(bed.project.with_name(f"b{bed.project.parent.name.lower()[-8:]}")),
+        variables={**bed.variables, **BUILDKIT},
+    )
     (here.project / "rocenv.yaml").write_text(
         f"extends: hip\nimage: {{reference: '{small_image}'}}\nbuild: {{template: on-image}}\n"
     )

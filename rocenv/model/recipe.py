@@ -1,0 +1,39 @@
+"""What a Dockerfile is written from: the wish, the image below it and ROCm's packages, and nothing of any machine."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Recipe(NamedTuple):
+    """All that a template sees, as `recipe`. Same recipe, same Dockerfile."""
+
+    template: str
+    base: str  # the reference that FROM names, with its digest where that is known
+    system_key: str  # ubuntu-24.04 …; `image` where it is unknown
+    manager: str | None  # apt, dnf, zypper; None where the system is unknown and nothing is asked of it
+    python: str  # the image's own Python, by its path where that is known
+    gfx: tuple[str, ...]  # the targets that it is for
+    packages: Mapping[str, tuple[str, ...]]  # apt, dnf, zypper, conda, pip; pip and conda are always there
+    args: Mapping[str, str]
+    secrets: tuple[str, ...]  # names alone
+    context: bool  # whether there is a folder to copy from
+    labels: Mapping[str, str]
+    user: str | None = None  # who runs it by default, UID:GID; None: whoever the base says
+    health: str | None = None  # a bash command that succeeds while its server is well
+    rocm_packages: Any = None  # of a bare system: rocenv.catalog.distributions.Packages
+    hold_script: tuple[str, ...] = ()  # dockerfiles/hold.py, line by line
+    conda: str = "conda"
+    conda_prefix: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether anything is installed."""
+        return self.rocm_packages is not None or any(self.packages.values())
+
+
+class Building(NamedTuple):
+    """How a plan's image is built, beside its Dockerfile: what lies on this machine and stays out of the image."""
+
+    context: str | None = None  # an absolute folder
+    secrets: tuple[str, ...] = ()  # NAME, or NAME=FILE
+    mirrors: Mapping[str, str] = {}  # pip: an index; apt: a proxy

@@ -1,0 +1,196 @@
+"""From a plan and a profile to the recipe of an image: which template, which system, which packages, for what GPUs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rocenv import __version__
+from rocenv.catalog import distributions
+from rocenv.catalog.images import describe
+from rocenv.catalog.references import Reference
+from rocenv.errors import UsageError
+from rocenv.model.recipe import Recipe
+from rocenv.render.dockerfile_words import package, plain
+from rocenv.resources import data_folder
+from rocenv.rules.secrets import is_secret
+
+if TYPE_CHECKING:
+    from rocenv.catalog.images import CatalogImage
+    from rocenv.model.plan import Plan
+    from rocenv.model.wish import BuildWish, Profile
+
+DEFAULT_TEMPLATE = "on-image"
+NOBODY = "1000:1000"  # who runs it where nobody says who: any other number does as well
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Build arguments that BuildKit knows by itself: what is set there would be left in the image.
+_PREDEFINED = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"})
+_MANAGERS = ("apt", "dnf", "zypper")
+
+
+def recipe_of(plan: Plan, profile: Profile) -> Recipe:
+    """The recipe for a profile on the image that its plan chose. Raises UsageError for what cannot be built so."""
+    wish, base = profile.build, plan.image.reference
+    template = wish.template or DEFAULT_TEMPLATE
+    known = _known(base)
+    packages = _packages(wish)
+    bare = distributions.system(wish.os) if wish.os else distributions.system_of(base)
+    gfx = wish.gfx or tuple(dict.fromkeys(gpu.gfx for gpu in plan.gpus if gpu.gfx))
+    rocm = None
+    if template in distributions.FROM_SYSTEM:
+        if bare is None:
+            keys = ", ".join(one.key for one in distributions.systems())
+            raise UsageError(f"`{base}` is no bare system that the catalog knows", f"`build: {{os: …}}` with: {keys}")
+        rocm = distributions.packages(bare, template, profile.image.rocm, wish.components, gfx)
+    elif wish.components:
+        raise UsageError("`build.components`: the image has its ROCm already", "`build: {template: distribution}`")
+    key, manager = _manager(bare, known, packages)
+    python = known.python_path if known and known.python_path else bare.python if bare else "python3"
+    recipe = Recipe(
+        template=template,
+        base=_pinned(base, plan.image.digest),
+        system_key=key,
+        manager=manager,
+        python=python,
+        gfx=gfx if rocm else plan.image.gfx or gfx,
+        packages=packages,
+        args=_arguments(wish.args),
+        secrets=tuple(sorted(one.partition("=")[0] for one in wish.secrets)),
+        context=wish.context is not None,
+        labels={},
+        user=None if profile.user in ("image", "root") else NOBODY,
+        health=_health(profile),
+        rocm_packages=rocm,
+        hold_script=hold_script() if packages["pip"] or packages["conda"] else (),
+        **_conda(python, packages),
+    )
+    release = str(rocm.rocm) if rocm else plan.image.rocm
+    return recipe._replace(labels=_labels(recipe, profile, release))
+
+
+@cache
+def hold_script() -> tuple[str, ...]:
+    """The lines of the script that holds an image's Python packages, without its comments and blank lines."""
+    text = (data_folder("dockerfiles") / "hold.py").read_text(encoding="utf-8")
+    return tuple(line for line in text.splitlines() if line.strip() and not line.lstrip().startswith('"""'))
+
+
+def _known(base: str) -> CatalogImage | None:
+    try:
+        return describe(Reference.parse(base))
+    except ValueError:
+        return None
+
+
+def _pinned(base: str, digest: str | None) -> str:
+    """The reference with its digest, where that is known."""
+    return f"{base}@{digest}" if digest and "@" not in base else base
+
+
+def _packages(wish: BuildWish) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {"conda": (), "pip": ()}
+    for manager, names in sorted(wish.packages.items()):
+        found[manager] = tuple(package(manager, name, context=wish.context is not None) for name in names)
+    return found
+
+
+def _manager(
+    bare: distributions.System | None, known: CatalogImage | None, packages: Mapping[str, tuple[str, ...]]
+) -> tuple[str, str | None]:
+    """The system by a short name, and its package manager. Raises UsageError where that cannot be told."""
+    asked = [one for one in _MANAGERS if packages.get(one)]
+    key, manager = "image", None
+    if bare is not None:
+        key, manager = bare.key, bare.manager
+    elif known is not None and known.ubuntu:
+        key, manager = f"ubuntu-{known.ubuntu}", "apt"
+    elif known is not None and known.os:
+        key, manager = known.os.lower().replace(" ", "-"), "dnf"
+    elif len(asked) == 1:
+        key, manager = asked[0], asked[0]
+    elif asked:
+        raise UsageError(
+            f"`build.packages` has {' and '.join(asked)}, and nothing tells the system of the image",
+            "say it: `build: {os: …}`",
+        )
+    if asked and manager not in asked:
+        raise UsageError(
+            f"`build.packages.{asked[0]}`: {key} installs packages with {manager}", f"list them under `{manager}` too"
+        )
+    return key, manager
+
+
+def _conda(python: str, packages: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Conda's program and the environment of the image's Python. Raises UsageError where there is none."""
+    if not packages["conda"]:
+        return {}
+    root, sign, rest = python.partition("/envs/")
+    if not sign:
+        raise UsageError(
+            f"`build.packages.conda`: the image's Python ({python}) is not conda's", "list them under `pip`"
+        )
+    return {"conda": f"{root}/bin/conda", "conda_prefix": f"{root}/envs/{rest.partition('/')[0]}"}
+
+
+def _arguments(args: Mapping[str, str]) -> dict[str, str]:
+    for name, value in args.items():
+        plain(value)
+        if not _ARGUMENT.fullmatch(name):
+            raise UsageError(
+                f"`{name[:60]!a}` is no name of a build argument", "letters, digits and `_`, no digit first"
+            )
+        if name.upper() in _PREDEFINED:
+            raise UsageError(
+                f"`build.args`: `{name}` would be left in the image",
+                "set it in your environment: it is passed on from there",
+            )
+        if is_secret(name):
+            raise UsageError(
+                f"`build.args`: `{name}` looks like a secret, and would be left in the image",
+                f"`build: {{secrets: [{name}]}}` and the value in your environment",
+            )
+    return dict(args)
+
+
+def _health(profile: Profile) -> str | None:
+    """A bash command that asks the server; an environment of rocenv's, whose main process only waits, is well."""
+    if profile.build.health is None:
+        return None
+    if not profile.ports:
+        raise UsageError("`build.health`: the profile publishes no port to ask at", "give it `ports`")
+    port = profile.ports[0].partition("/")[0].rpartition(":")[2].partition("-")[0]
+    ask = f"GET {profile.build.health} HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n"
+    return (
+        "grep -qz '^sleep$' /proc/1/cmdline || { "
+        f"exec 3<>/dev/tcp/127.0.0.1/{port} && printf '{ask}' >&3"
+        ' && read -r -t 8 _ status _ <&3 && [ "$status" = 200 ]; }'
+    )
+
+
+def _labels(recipe: Recipe, profile: Profile, release: str | None) -> dict[str, str]:
+    """What the image says of itself. rocenv.image.*: rocenv.* alone marks containers that are rocenv's."""
+    name, _, digest = recipe.base.partition("@")
+    labels = {
+        "org.opencontainers.image.title": profile.name,
+        "org.opencontainers.image.base.name": name,
+        "rocenv.image.base": recipe.base,
+        "rocenv.image.gfx": ",".join(recipe.gfx),
+        "rocenv.image.profile": profile.name,
+        "rocenv.image.template": recipe.template,
+        "rocenv.image.version": __version__,
+    }
+    if digest:
+        labels["org.opencontainers.image.base.digest"] = digest
+    if release:
+        labels |= {"org.opencontainers.image.version": release, "rocenv.image.rocm": release}
+    return {**labels, "rocenv.image.plan": digest_of(recipe, labels)}
+
+
+def digest_of(recipe: Recipe, labels: Mapping[str, str]) -> str:
+    """A short hash of all that the recipe says."""
+    text = json.dumps([recipe._asdict(), dict(labels)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
