@@ -37,6 +37,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"probe of [\da-f:.]+ failed|fatal error during gpu init", ("driver.bound", "driver.firmware", "gpu.reset")),
     (r"blocked for more than \d+ seconds|hung_task", ("host.stuck-process", "gpu.reset")),
     # Opening /dev/kfd
+    (r"\bcat: \"?/dev/kfd\"?: invalid argument", ("kfd.open",)),  # it opened: KFD only has nothing to be read
     (r"/dev/kfd[^:]*:? invalid argument", ("kfd.open", "driver.userspace")),
     (r"/dev/kfd[^:]*:? operation not permitted", ("kfd.open",)),
     (r"/dev/kfd[^:]*:? cannot allocate memory", ("kfd.open", "gpu.kfd-supported")),

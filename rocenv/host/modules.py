@@ -31,7 +31,7 @@ def blacklists(root: Root, cmdline: str | None) -> tuple[str, ...]:
 
 def _names_amdgpu(word: str) -> bool:
     key, _, value = word.partition("=")
-    return key in ("modprobe.blacklist", "module_blacklist") and "amdgpu" in value.split(",")
+    return key in ("modprobe.blacklist", "module_blacklist", "rd.driver.blacklist") and "amdgpu" in value.split(",")
 
 
 def secure_boot(root: Root) -> bool | None:

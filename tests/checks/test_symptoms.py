@@ -85,6 +85,10 @@ def test_a_refusal_of_the_driver_leads_to_no_check_of_groups(errno: str) -> None
     assert "kfd.access" not in pointed(f"Unable to open /dev/kfd read-write: {errno}")
 
 
+def test_reading_kfd_by_cat_says_nothing_of_the_driver() -> None:
+    assert pointed("cat: /dev/kfd: Invalid argument") == ("kfd.open",)
+
+
 def test_a_log_tells_its_lines_in_their_order() -> None:
     log = f"starting\nPCI rejects atomics\nall is well\n{NO_KFD}\n"
     assert [line for line, _ in matched(log)] == ["PCI rejects atomics", NO_KFD]

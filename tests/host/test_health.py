@@ -231,3 +231,8 @@ def test_this_machine_can_be_examined() -> None:
     assert host.live
     assert health.system == os.uname().sysname
     assert health.cmdline is not None
+
+
+@pytest.mark.parametrize("word", ["module_blacklist=amdgpu", "rd.driver.blacklist=amdgpu,nouveau"])
+def test_each_word_that_keeps_a_module_out(seen: Callable[..., Health], word: str) -> None:
+    assert seen(files={"/proc/cmdline": f"ro {word}"}).blacklists == (f"/proc/cmdline: {word}",)
