@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from rocenv.catalog.shapes import SHAPES, check_table
+from rocenv.catalog.shapes import SHAPES
+from rocenv.catalog.sound import check_table
 from rocenv.catalog.strict import from_yaml
 from rocenv.catalog.table import COMPILED, FOLDER
 from rocenv.errors import UsageError

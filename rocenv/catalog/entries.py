@@ -27,7 +27,7 @@ def abouts(entry: Entry) -> dict[str, dict[str, Any]]:
     """Each source that an entry leans on: what it is, its date, and whether it is hearsay."""
     known = load(entry.table).get("sources", {})
     named = dict.fromkeys(key for source in entry.sources.values() for key in keys(source))
-    return {key: known[key] if isinstance(known[key], dict) else {"what": known[key]} for key in named if key in known}
+    return {key: known[key] for key in named if key in known}
 
 
 def _entry(kind: str, name: str, table: str, facts: Mapping[str, Any], sources: Mapping[str, str]) -> Entry:
@@ -148,10 +148,7 @@ def _names(series: Mapping[str, Any], version: Version) -> bool:
 def _support(version: str) -> Mapping[str, Any]:
     table: Mapping[str, Any] = load("support")["releases"]
     found = table.get(version, {})
-    if not isinstance(found, dict):
-        return {}
-    same = table.get(str(found.get("same_as")), {})
-    return {**same, **found} if isinstance(same, dict) else found
+    return {**table.get(str(found.get("same_as")), {}), **found}
 
 
 def _with_support(sources: Mapping[str, str], more: Mapping[str, Any]) -> dict[str, str]:

@@ -40,10 +40,10 @@ def of(name: str, path: Path) -> Laid | None:
 
 def read(name: str, path: str, data: bytes) -> Laid:
     """A table out of the bytes of a file. Raises UsageError, naming file and place, for one that is not sound."""
-    from rocenv.catalog import shapes, strict
+    from rocenv.catalog import sound, strict
 
     found = strict.from_yaml(data, path) if path.endswith(".yaml") else strict.from_json(data, path)
-    shapes.check_table(name, found, path)
+    sound.check_table(name, found, path)
     return Laid(path, found["date"], found)
 
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from rocenv.catalog import grammar
 from rocenv.catalog.distribution_shape import DISTRIBUTIONS
 from rocenv.catalog.shape import Each, Misshapen, Record, check
-from rocenv.catalog.table import keys
 from rocenv.catalog.versions import Constraint, Version
-from rocenv.errors import UsageError
-
-SCHEMA = 1  # counted up when a table may say what an older rocenv would read wrongly
 
 
 def _version(text: Any) -> None:
@@ -25,14 +20,6 @@ def _version(text: Any) -> None:
 def _constraint(text: Any) -> None:
     check(text, str)
     Constraint.parse(text)
-
-
-def _is_constraint(text: str) -> bool:
-    try:
-        Constraint.parse(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _date(text: Any) -> None:
@@ -51,10 +38,6 @@ def _grammar(text: Any) -> None:
         raise Misshapen(f"`{text[:60]}` is no pattern: {error}") from error
 
 
-def _anything(_: Any) -> None:
-    """What people read alone: support.yaml is shown and never judged by."""
-
-
 _GFX = re.compile(r"gfx[0-9a-f]{3,5}")
 _ID = re.compile(r"[0-9a-f]{4}")
 _REVISION = re.compile(r"[0-9a-f]{2}")
@@ -62,7 +45,7 @@ _WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _REPOSITORY = re.compile(r"[a-z0-9]+(?:[._/-]+[a-z0-9]+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _PATH = re.compile(r"/[^\x00-\x1f]{0,200}")
-_SOURCES = Each((str, Record({"what": str}, {"date": _date, "hearsay": bool})), _WORD)
+_SOURCES = Each(Record({"what": str}, {"date": _date, "hearsay": bool}), _WORD)
 _HEAD = {"date": _date, "sources": _SOURCES}
 
 _FACT = Record(
@@ -170,13 +153,49 @@ _HAZARD = Record(
         "refuses": bool,
     },
 )
-_SUPPORT = (
-    "newest", "streams", "rules", "indexes", "wheel_versions", "wheel_names", "install_prefixes", "packages", "torch",
-    "torch_on_pypi", "gc_ip", "systems", "conflicts",
-)  # fmt: skip
+_SAYING = Record({"of": str, "says": str, "source": str})
+_SUPPORT = Record(
+    {
+        **_HEAD,
+        "releases": Each(
+            Record(
+                {"source": str},
+                {
+                    "same_as": _version,
+                    "gfx": [_GFX],
+                    "deprecated": [_GFX],
+                    "adds": [str],
+                    "drops": [str],
+                    "os": [str],
+                    "drivers": [str],
+                    "frameworks": Each([str], _WORD),
+                    "note": str,
+                },
+            ),
+            _WORD,
+        ),
+    },
+    {
+        "newest": Record({"release": _version, "hints": [Record({"what": str, "source": str})]}),
+        "streams": str,
+        "rules": [_SAYING],
+        "conflicts": [_SAYING],
+        "indexes": [Record({"of": str, "at": str, "source": str}, {"note": str})],
+        "systems": [Record({"line": str, "systems": str, "source": str})],
+        "wheel_versions": Each(str),
+        "wheel_names": [Record({"of": str, "names": [str], "source": str})],
+        "install_prefixes": Each(str),
+        "packages": Each(str),
+        "torch": [Record({"torch": _version, "source": str}, {"torchvision": str, "torchaudio": str, "triton": str})],
+        "torch_on_pypi": str,
+        "gc_ip": Each(_GFX),
+    },
+)
 SHAPES: Mapping[str, Record] = {
     "distributions": Record({**_HEAD, **DISTRIBUTIONS}),
-    "images": Record({**_HEAD, "families": Each(_FAMILY, _REPOSITORY)}, {"build": _anything}),
+    "images": Record(
+        {**_HEAD, "families": Each(_FAMILY, _REPOSITORY)}, {"build": [Record({"way": str, "how": str, "source": str})]}
+    ),
     "releases": Record(
         {
             **_HEAD,
@@ -206,69 +225,12 @@ SHAPES: Mapping[str, Record] = {
             "targets": Each(_TARGET, _GFX),
             "devices": Each(_DEVICE, _ID),
         },
-        {"therock_families": Each([_GFX], _WORD), "pytorch_wheels": _anything, "listed": _anything},
+        {
+            "therock_families": Each([_GFX], _WORD),
+            "pytorch_wheels": [Record({"rocm": str, "gfx": [_GFX]})],
+            "listed": Record({"release": _version}, {"gpus": Each(Each(_GFX)), "processors": Each([str], _GFX)}),
+        },
     ),
     "hazards": Record({"date": _date, "hazards": [_HAZARD]}),
-    "support": Record({**_HEAD, "releases": Each(_anything, _WORD)}, dict.fromkeys(_SUPPORT, _anything)),
+    "support": _SUPPORT,
 }
-
-
-def check_table(name: str, data: Any, where: str) -> None:
-    """Raise UsageError, naming file and place, where a table is not what this rocenv can read."""
-    hint = f"mend `{where}` there, or remove it: rocenv has a table of its own"
-    try:
-        check(data, dict)
-        _known_schema(data, where)
-        check({key: value for key, value in data.items() if key != "schema"}, SHAPES[name])
-        for wrong in _within(name, data):
-            raise Misshapen(wrong)
-    except ValueError as error:
-        raise UsageError(f"`{where}`: {error}", hint) from error
-
-
-def _known_schema(data: Mapping[str, Any], where: str) -> None:
-    schema = data.get("schema", None)
-    if schema is None:
-        raise Misshapen("the key `schema` is missing (it is 1)")
-    check(schema, int, "schema")
-    if schema > SCHEMA:
-        raise UsageError(
-            f"`{where}` is a catalog of schema {schema}, and this rocenv reads schema {SCHEMA}",
-            f"update rocenv, or remove `{where}`",
-        )
-    if schema < 1:
-        raise Misshapen(f"`schema`: there is no schema {schema}")
-
-
-def _within(name: str, data: Mapping[str, Any]) -> Iterator[str]:
-    """What no shape tells: tags that their own grammar does not read, sources that are not named."""
-    if name == "images":
-        for family, table in data["families"].items():
-            yield from (f"`families.{family}`: {wrong}" for wrong in _family_wrongs(table, data["sources"]))
-    if name == "releases" and not data["releases"]:
-        yield "`releases`: the list is empty"
-
-
-def _family_wrongs(table: Mapping[str, Any], sources: Mapping[str, Any]) -> Iterator[str]:
-    rules = table.get("facts", ())
-    if not table["repositories"]:
-        yield "`repositories` is empty"
-    if not all(grammar.sound(facts) for facts in table["repositories"].values()):
-        yield "`repositories` hold what is no version"
-    for entry in table["tags"]:
-        yield from _tag_wrongs(table, entry if isinstance(entry, dict) else {"tag": entry})
-    for key, wanted in ((key, wanted) for rule in rules for key, wanted in rule.get("when", {}).items()):
-        if key not in grammar.WORDS and not _is_constraint(wanted):
-            yield f"`facts`: `when` asks that {key} be `{wanted[:60]}`, which is no constraint"
-    for source in (table["source"], *(rule["source"] for rule in rules)):
-        yield from (f"there is no source `{key[:60]}`" for key in keys(source) if key not in sources)
-
-
-def _tag_wrongs(table: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str]:
-    tag = entry["tag"]
-    if entry.get("repository") not in (None, *table["repositories"]):
-        yield f"the tag `{tag}` is of `{entry['repository']}`, which is no repository of it"
-    if tag not in table.get("moving", ()) and grammar.parsed(table["grammars"], tag) is None:
-        yield f"the tag `{tag}` fits none of its grammars"
-    if not grammar.sound(entry.get("facts", {})):
-        yield f"the facts of the tag `{tag}` hold what is no version"

@@ -77,7 +77,7 @@ def _chosen(name: str) -> tuple[Origin, Any]:
 def verified(name: str, source: str) -> bool:
     """False where one of the sources that a fact of table `name` names is hearsay, by the table itself."""
     known = load(name)["sources"]
-    return not any(key in known and isinstance(known[key], dict) and known[key].get("hearsay") for key in keys(source))
+    return not any(known.get(key, {}).get("hearsay") for key in keys(source))
 
 
 def keys(source: str) -> list[str]:
