@@ -4,91 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
-import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from bed.place import IMAGES
+from cli.locking import REGISTRY, STORE, Site, a_site
 
 if TYPE_CHECKING:
     from conftest import TestBed
 
 pytestmark = pytest.mark.engine
-REGISTRY = "127.0.0.1:5000"
-STORE = IMAGES / "docker/registry/v2/repositories"
-
-
-@dataclass
-class Site:
-    """A project whose profile names an image of a repository of its own, which has a mirror."""
-
-    bed: TestBed
-    repository: str
-
-    @property
-    def image(self) -> str:
-        return f"{REGISTRY}/{self.repository}:1"
-
-    @property
-    def lock(self) -> Path:
-        return self.bed.project / "rocenv.lock"
-
-    def push(self, words: str, *, mirrored: bool = False) -> str:
-        """Put an image that says these words under the tag, and perhaps into the mirror; its id."""
-        made = self.bed.docker("create", f"--label=words={words}", "rocenv/small:1", "true").stdout.strip()
-        identity = self.bed.docker("commit", f"--change=LABEL words={words}", made).stdout.strip()
-        self.bed.docker("rm", made)
-        for name in (self.image, *([f"{REGISTRY}/mirror/{self.repository}:1"] if mirrored else [])):
-            assert self.bed.docker("tag", identity, name).returncode == 0
-            pushed = self.bed.docker("push", name)
-            assert pushed.returncode == 0, pushed.stderr
-        return identity
-
-    def forget(self) -> None:
-        """Take every copy off the engine, with the containers that use them."""
-        self.bed.rocenv("down")
-        found = self.bed.docker("images", "--format", "{{.ID}} {{.Repository}}").stdout.splitlines()
-        named = {line.split()[0] for line in found if self.repository in line}
-        if named:
-            self.bed.docker("rmi", "-f", *named)
-
-    def drop(self, what: str, *, repository: str | None = None) -> None:
-        """Take a tag (`tags/1`) or all digests (`revisions`) out of the registry's store."""
-        shutil.rmtree(STORE / (repository or self.repository) / "_manifests" / what)
-
-    def well(self, *words: str, code: int = 0) -> str:
-        done = self.bed.rocenv(*words)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout if "--json" in words else done.stdout + done.stderr
-
-    def checks(self, *words: str, code: int = 0) -> dict[str, dict[str, Any]]:
-        """What `lock --check` says, by what was looked at."""
-        answer = json.loads(self.well("lock", "--check", "--json", *words, code=code))
-        assert answer["status"] == ("drifted" if code else "ok")
-        return {row["what"]: row for row in answer["checks"]}
-
-    def runs(self) -> str:
-        """The id of the image that the environment's container was made from."""
-        return self.bed.docker(
-            "inspect", "--format", "{{.Image}}", f"rocenv-{self.bed.project.name}-hip"
-        ).stdout.strip()
 
 
 @pytest.fixture
 def site(bed: TestBed, small_image: str) -> Iterator[Site]:
-    name = f"lock{uuid.uuid4().hex[:8]}"
-    here = Site(replace(bed, project=bed.project.rename(bed.project.with_name(name))), name)
-    (here.bed.project / "rocenv.yaml").write_text(
-        f"extends: hip\nimage: {{reference: '{here.image}'}}\nmirrors: {{'{REGISTRY}': ['{REGISTRY}/mirror']}}\n"
-    )
-    yield here
-    here.bed.rocenv("down", "--volumes")
-    here.forget()
-    for repository in (name, f"mirror/{name}"):
-        shutil.rmtree(STORE / repository, ignore_errors=True)
+    with a_site(bed) as here:
+        yield here
 
 
 def test_a_lock_holds_what_runs_and_stays_the_same(site: Site) -> None:

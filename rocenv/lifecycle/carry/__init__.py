@@ -1,6 +1,6 @@
 """A bundle: one file that carries what a project's profiles run on to a machine without a network.
 
-    rocenv/bundle.json       what is in it: profiles, images, and the digest of each file below rocenv/
+    rocenv/bundle.json       what is in it: profiles, images, and the digest of each file that is no blob
     rocenv/project/…         rocenv.lock and rocenv.yaml
     rocenv/profiles/…        the user's own profiles that the locked ones build on
     rocenv/catalog/…         the catalog's tables

@@ -60,6 +60,11 @@ def manifest_bytes(config: Blob, layers: Sequence[Blob]) -> bytes:
     return json.dumps(found, separators=(",", ":")).encode()
 
 
+def indexes(images: Sequence[Image]) -> dict[str, bytes]:
+    """The files of a layout beside its blobs, by name."""
+    return {"oci-layout": OCI_LAYOUT, "index.json": index_bytes(images), "manifest.json": docker_bytes(images)}
+
+
 def index_bytes(images: Sequence[Image]) -> bytes:
     """The layout's index.json."""
     entries = [

@@ -26,7 +26,7 @@ class Carried(NamedTuple):
 
 
 class Record(NamedTuple):
-    """All images, and the digests of the files below rocenv/ but this one."""
+    """All images, and the digests of all files but the blobs, whose names are their digests, and this one."""
 
     images: tuple[Carried, ...]
     files: Mapping[str, str]

@@ -47,13 +47,13 @@ def save(site: Site, path: Path, names: Sequence[str], progress: Progress) -> Sa
         writer = Writer(stream)
         for name, data in carried.items():
             writer.add(name, data)
-        writer.add("oci-layout", layout.OCI_LAYOUT)
         pairs = [_image(site, lock.profiles[name], one, writer, progress) for name, one in profiles.items()]
         images = list({image.config.digest: image for image, _ in pairs}.values())
-        writer.add("index.json", layout.index_bytes(images))
-        writer.add("manifest.json", layout.docker_bytes(images))
+        indexes = layout.indexes(images)
+        for name, data in indexes.items():
+            writer.add(name, data)
         found = tuple(one for _, one in pairs)
-        digests = {name: layout.digest_of(data) for name, data in carried.items()}
+        digests = {name: layout.digest_of(data) for name, data in {**carried, **indexes}.items()}
         writer.add(files.RECORD, record_bytes(found, digests))
         writer.close()
         size = stream.tell()

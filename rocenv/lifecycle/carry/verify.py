@@ -128,11 +128,7 @@ def _record(texts: Mapping[str, bytes]) -> tuple[Record, Lock]:
     if files.RECORD not in texts or lock is None:
         raise UsageError("it lacks its record or its lock", "`rocenv bundle save` writes bundles; other tars are none")
     record = read_record(texts[files.RECORD])
-    own = {
-        name: layout.digest_of(data)
-        for name, data in texts.items()
-        if name.startswith(files.ROOT) and name != files.RECORD
-    }
+    own = {name: layout.digest_of(data) for name, data in texts.items() if name != files.RECORD}
     if own != record.files:
         odd = min(own.items() ^ record.files.items())[0]
         raise UsageError(f"`{odd}` is not what the record tells", None)
