@@ -24,6 +24,11 @@ from rocenv.engine.registry.session import Session
 TAG = "/v2/a/manifests/1"
 
 
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocenv.engine.registry.blobs._PAUSE", 0.0)
+
+
 @pytest.fixture
 def bad() -> Iterator[Hostile]:
     with hostile() as server:
@@ -379,10 +384,17 @@ def test_a_layer_that_drips_is_given_up(bad: Hostile, monkeypatch: pytest.Monkey
     assert layer(bad, data, dripping(head, data)) == data
 
 
-@pytest.mark.parametrize("status", [404, 403, 500, 429])
-def test_a_layer_that_is_not_given(bad: Hostile, status: int) -> None:
-    with pytest.raises(RegistryError):
+@pytest.mark.parametrize(
+    ("status", "said"), [(404, "blob unknown"), (403, "missing or private"), (500, "out of order"), (429, "too many")]
+)
+def test_a_layer_that_is_not_given(bad: Hostile, status: int, said: str) -> None:
+    with pytest.raises(RegistryError, match=said):
         layer(bad, DATA, Reply(b"", status))
+
+
+def test_a_layer_after_a_wait_and_a_fault(bad: Hostile) -> None:
+    answers = [Reply(status=429, headers={"Retry-After": "0"}), Reply(status=502), Reply(DATA)]
+    assert layer(bad, DATA, answers) == DATA
 
 
 # tags

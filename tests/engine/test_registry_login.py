@@ -125,6 +125,14 @@ def test_a_token_by_an_identity_token(server: Hostile, home: Path) -> None:
     assert b"grant_type=refresh_token" in token.body
 
 
+def test_an_identity_token_that_has_run_out(server: Hostile, home: Path) -> None:
+    write(home / ".docker/config.json", {"auths": {server.address: {"identitytoken": "old"}}})
+    guard(server, f"{server.url}/token", "Bearer t0ken")
+    server.answers["/token"] = Reply({"error": "invalid_grant"}, 400)
+    with pytest.raises(RegistryError, match="does not take the login"):
+        asked(server)
+
+
 def test_a_registry_token_as_it_is(server: Hostile, home: Path) -> None:
     write(home / ".docker/config.json", {"auths": {server.address: {"registrytoken": "r3g"}}})
     guard(server, f"{server.url}/token", "Bearer r3g")
@@ -238,6 +246,8 @@ def test_a_registry_that_is_never_content_is_asked_twice(server: Hostile, home: 
         (True, 403, ("denied", "missing or not for this login")),
         (True, 401, ("refused", "does not take the login")),
         (True, 500, ("unreachable", "gives no token")),
+        (False, 400, ("unreachable", "gives no token")),
+        (False, 429, ("busy", "too many requests")),
     ],
 )
 def test_a_token_service_that_refuses(

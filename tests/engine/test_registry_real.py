@@ -164,7 +164,10 @@ def test_a_layer_comes_whole_by_connections_that_break(registry: Registry) -> No
         assert b"".join(client.blob(found, found.manifest.layers[0])) == data
 
 
-def test_connections_that_bring_next_to_nothing_are_given_up(registry: Registry) -> None:
+def test_connections_that_bring_next_to_nothing_are_given_up(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocenv.engine.registry.blobs._PAUSE", 0.0)
     registry.put("real/big", "2", [bytes(range(256)) * 4000])
     with breaking(registry.address, 2000) as way, closing(find(way, "real/big:2")) as found:
         pieces = client.blob(found, found.manifest.layers[0])

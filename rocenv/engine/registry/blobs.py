@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rocenv.engine.registry.contents import parsed
-from rocenv.engine.registry.line import Answer
+from rocenv.engine.registry.line import headed
 from rocenv.engine.registry.records import Descriptor, Found, RegistryError
+from rocenv.engine.registry.refusals import NOT_FOUND, OK
 from rocenv.engine.registry.session import Session
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 _CONFIG_LIMIT = 8 << 20  # bytes; a config holds the history of its layers
 _PATIENCE, _LEAST = 60.0, 1 << 16  # so many seconds without so many bytes, and the connection is given up
-_TURNS = 5  # connections without progress
-_OK, _PARTIAL = 200, 206
+_TURNS = 5  # connections without progress, with longer and longer pauses in between
+_PAUSE = 1.0  # seconds
+_PARTIAL = 206
 
 
 def blob(found: Found, descriptor: Descriptor) -> Iterator[bytes]:
@@ -47,6 +49,8 @@ def blob(found: Found, descriptor: Descriptor) -> Iterator[bytes]:
         turns = 0 if position - before >= _LEAST else turns + 1
         if turns >= _TURNS:
             raise broken or _bad(found, descriptor, f"breaks off after {position} of {descriptor.size} bytes")
+        if turns:
+            time.sleep(_PAUSE * turns)
     if position != descriptor.size or hashed.hexdigest() != descriptor.digest.partition(":")[2]:
         raise _bad(found, descriptor, "is not what its digest says")
     yield held
@@ -87,9 +91,12 @@ def _to_skip(session: Session, answer: BaseHTTPResponse, position: int) -> int:
         if start is None or int(start[1]) != position:
             raise RegistryError("bad", f"{session.place.host} answers another range than it was asked for")
         return 0
-    if answer.status != _OK:
+    if answer.status == NOT_FOUND:
+        said = f"{session.place.host} has the image's manifest, and not all that it is made of (blob unknown)"
+        raise RegistryError("bad", said, "pull it from another place; it was pushed half, or deleted in part")
+    if answer.status != OK:
         said = answer.read1(4096)
-        raise session.refusal(Answer(answer.status, {key.lower(): headers[key] for key in headers}, said, ""))
+        raise session.refusal(headed(answer, "", said))
     return position
 
 

@@ -38,6 +38,24 @@ class Answer(NamedTuple):
     body: bytes
     url: str  # whence it came in the end
 
+    @property
+    def wait(self) -> int | None:
+        """The seconds that are to be waited (Retry-After), None where nothing sound is named."""
+        text = self.headers.get("retry-after", "")
+        if text.isascii() and text.isdigit():
+            return int(text[:12])
+        from email.utils import parsedate_to_datetime
+
+        try:
+            return max(0, round(parsedate_to_datetime(text).timestamp() - time.time()))
+        except (ValueError, TypeError, OverflowError):
+            return None
+
+
+def headed(answer: BaseHTTPResponse, url: str, body: bytes = b"") -> Answer:
+    """An answer as it is kept, with as much of its body as was read."""
+    return Answer(answer.status, {key.lower(): value for key, value in answer.headers.items()}, body, url)
+
 
 class Line:
     """Connections to one registry and to whom it leads on; of whom `trusting` is an address any certificate will do."""
@@ -64,7 +82,7 @@ class Line:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise RegistryError("bad", "it answers compressed what was asked for plain")
             body = b"".join(pieces(answer, deadline=deadline, limit=limit))
-            return Answer(answer.status, {key.lower(): value for key, value in answer.headers.items()}, body, final)
+            return headed(answer, final, body)
 
     @contextlib.contextmanager
     def open(

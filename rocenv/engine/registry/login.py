@@ -15,9 +15,10 @@ from rocenv.engine.registry.contents import parsed
 from rocenv.engine.registry.credentials import Credentials, Kept, kept
 from rocenv.engine.registry.line import Answer, Line, origin
 from rocenv.engine.registry.records import Place, RegistryError
+from rocenv.engine.registry.refusals import BUSY, FORBIDDEN, OK, UNAUTHORIZED, busy, denied, not_taken, wanted
 
 _LIMIT = 1 << 18  # bytes of a token service's answer
-_OK, _UNAUTHORIZED = 200, 401
+_BAD_GRANT = 400  # of an identity token (RFC 6749, 5.2)
 _VALUE = r"(?:\"((?:[^\"\\]|\\.)*)\"|([^\s,\"]+))"
 _PAIR = re.compile(rf"(\w+)\s*=\s*{_VALUE}")
 _CHALLENGE = re.compile(rf"\b(bearer|basic)\b((?:[\s,]*\w+\s*=\s*{_VALUE})*)", re.IGNORECASE)
@@ -77,7 +78,7 @@ class Login:
             self._header = f"Bearer {self._token(challenge, credentials, deadline)}"
             return True
         if credentials is None or credentials.kind:
-            raise self._asks()
+            raise wanted(self._place, self.note)
         self._header = credentials.basic
         return True
 
@@ -110,11 +111,14 @@ class Login:
     def _read(self, answer: Answer, credentials: Credentials | None) -> str:
         """The token in a token service's answer."""
         host = urlsplit(answer.url).netloc
-        if answer.status == _UNAUTHORIZED and credentials is not None:
+        rejected = (UNAUTHORIZED, _BAD_GRANT) if credentials is not None and credentials.kind else (UNAUTHORIZED,)
+        if answer.status in rejected and credentials is not None:
             raise not_taken(self._place, host)
-        if answer.status in (401, 403):
+        if answer.status in (UNAUTHORIZED, FORBIDDEN):
             raise denied(self._place, answer.status, known=credentials is not None, note=self.note)
-        if answer.status != _OK:
+        if answer.status == BUSY:
+            raise busy(host, answer)
+        if answer.status != OK:
             raise RegistryError("unreachable", f"{host} gives no token: it answers {answer.status}", "try again later")
         found = parsed(answer.body)
         token = found.get("token") or found.get("access_token")
@@ -126,26 +130,3 @@ class Login:
     def note(self) -> str:
         """What kept a login from being read, for the message; empty where nothing did."""
         return f" ({self._kept.trouble})" if self._kept is not None and self._kept.trouble else ""
-
-    def _asks(self) -> RegistryError:
-        return RegistryError("refused", f"{self._place.host} asks for a login{self.note}", f"`{again(self._place)}`")
-
-
-def again(place: Place) -> str:
-    """The command line by which a person logs in to a registry."""
-    return f"{place.engine} login {place.registry}".rstrip()
-
-
-def not_taken(place: Place, host: str) -> RegistryError:
-    """A login that `host`, the registry or its token service, does not know."""
-    return RegistryError("refused", f"{host} does not take the login for {place.host}", f"`{again(place)}`")
-
-
-def denied(place: Place, status: int, *, known: bool, note: str = "") -> RegistryError:
-    """A refusal by which a registry hides whether there is such a repository at all."""
-    whose = "not for this login" if known else "private"
-    return RegistryError(
-        "denied",
-        f"{place.host} answers {status}: `{place.repository}` is missing or {whose}{note}",
-        f"check the name; for a private one `{again(place)}`",
-    )
