@@ -22,6 +22,7 @@ from rocenv.checks.run import exit_code, run
 from rocenv.engine.resolve import look_up
 from rocenv.errors import RocenvError
 from rocenv.host import examine, read_host
+from rocenv.lifecycle.build import built
 from rocenv.model.health import Asked, Document, ImageView
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts
@@ -29,6 +30,7 @@ from rocenv.model.wish import ImageWish
 from rocenv.plan import Request, make_plan
 from rocenv.profile import load_profile
 from rocenv.render.argv import run_argv
+from rocenv.render.build_argv import BUILDX, Options, build_argv, proxies_of
 from rocenv.report.host import host_json
 from rocenv.rules.fit import demand, judge
 from rocenv.rules.rank import rank
@@ -46,6 +48,7 @@ class Outcome:
     facts: Mapping[str, Any] = field(default_factory=dict)
     fixed: str = ""
     choice: str | None = None
+    dockerfile: str = ""
 
     @property
     def env(self) -> list[str]:
@@ -115,6 +118,20 @@ def planned(host: Host, engine: EngineFacts, name: str, wishes: Mapping[str, obj
         return Outcome(exit=error.code, messages=f"{error.message}\n{error.hint}", fixes=str(error.hint))
     said = "\n".join([*made.warnings, *(f"{one.choice}: {one.value}: {one.why}" for one in made.reasons)])
     return Outcome(argv=run_argv(made), messages=said)
+
+
+def dockerfile(case: Mapping[str, Any], folder: Path) -> Outcome:
+    """`rocenv dockerfile --pip PACKAGE --from IMAGE`, and `rocenv build --print`: the text and the builder's words."""
+    state, words = case["repro"].get("state") or {}, shlex.split(case["repro"]["command"])
+    named = dict(pairwise(words))
+    wishes = {"image.reference": named.get("--from"), "build.packages.pip": [named.get("--pip", "einops")]}
+    given = {key: value for key, value in wishes.items() if value is not None}
+    profile = load_profile("pytorch", project=folder, overrides=given)
+    request = Request("case", str(folder), cpu=True, home="/home/u")
+    made = built(make_plan(profile, _host({}, folder), EngineFacts("docker"), request), profile, str(folder))
+    proxies = proxies_of(state.get("env") or {})
+    argv = build_argv("docker", BUILDX, made.image.reference, ".", Options(), proxies=tuple(proxies))
+    return Outcome(argv=argv, dockerfile=made.dockerfile or "")
 
 
 def detect(case: Mapping[str, Any], folder: Path) -> Outcome:

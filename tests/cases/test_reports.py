@@ -20,6 +20,7 @@ from cases import commands
 from cases.commands import Outcome
 
 from rocenv.cli import app, plan, up
+from rocenv.resources import data_folder
 from rocenv.smoke import list_probes
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,7 +51,7 @@ def option(of: Callable[..., object], word: str) -> Callable[[], bool]:
 
 FORMS = Mark("the plan in other forms: compose files, Kubernetes, CI jobs", command("emit", "export", "compose"))
 APPTAINER = Mark("Apptainer as an engine or a form", command("emit", "export", "apptainer"))
-BUILD = Mark("Dockerfiles and builds, slim ones too", command("build", "dockerfile"))
+SLIM = Mark("slim images", (data_folder("dockerfiles") / "slim.Dockerfile.j2").exists)
 MARKED = {
     "perm-03": FORMS,
     "perm-16": FORMS,
@@ -61,10 +62,7 @@ MARKED = {
     "ci-06": Mark("GPUs by a CI runner's device file", option(plan.command, "devices")),
     "appt-01": APPTAINER,
     "appt-03": APPTAINER,
-    "image-06": BUILD,
-    "image-09": BUILD,
-    "proxy-01": BUILD,
-    "disk-02": BUILD,
+    "disk-02": SLIM,
     "offline-01": Mark("working offline, from images kept", option(plan.command, "offline")),
     "select-08": Mark(
         "a subset of which HIP sees nothing: choosing it by variable on demand", option(up.command, "by_")
@@ -83,6 +81,8 @@ RUN: tuple[tuple[str, tuple[Callable[[Case, Path], Outcome], ...]], ...] = (
     ("rocenv image --for", (commands.doctor, commands.choose)),
     ("rocenv k8s --nodes-facts", (commands.doctor,)),
     ("rocenv k8s doctor", (commands.doctor,)),
+    ("rocenv dockerfile", (commands.dockerfile,)),
+    ("rocenv build", (commands.dockerfile,)),
     *((f"rocenv {word}", (commands.doctor,)) for word in ("doctor", "lint", "explain", "pull", "test", "ci-check")),
 )
 # Words of the file's own header on where the design holds against a case, and other spellings of the same.
@@ -245,6 +245,8 @@ EXPECTED: dict[str, Callable[[Any, Outcome], Wrong]] = {
     "fix_has": _has("fixes"),
     "fix_lacks": _lacks("fixes"),
     "message_has": _has("messages"),
+    "text_has": _has("dockerfile"),
+    "dockerfile_lacks": _lacks("dockerfile"),
     "argv_has": _argv_has,
     "argv_lacks": _argv_lacks,
     "env_has": _has("env"),
