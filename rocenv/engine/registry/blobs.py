@@ -95,8 +95,7 @@ def _to_skip(session: Session, answer: BaseHTTPResponse, position: int) -> int:
         said = f"{session.place.host} has the image's manifest, and not all that it is made of (blob unknown)"
         raise RegistryError("bad", said, "pull it from another place; it was pushed half, or deleted in part")
     if answer.status != OK:
-        said = answer.read1(4096)
-        raise session.refusal(headed(answer, "", said))
+        raise session.refusal(headed(answer, "", answer.read1(4096)))
     return position
 
 
