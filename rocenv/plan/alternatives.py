@@ -112,8 +112,9 @@ def _overrides(found: Weighed, asked: Sequence[Verdict]) -> Iterator[Alternative
     if fitting:
         why = "; ".join(_passing(gfx, way) for gfx, way in known.items())
         flags = " ".join(f"-e {name}={value}" for name, value in env.items())
-        works = all(way.works in KNOWN_TO_WORK for way in known.values())
-        yield Alternative(OVERRIDE, None, fitting[0].image.reference.familiar, why, flags, env, works)
+        image = fitting[0].image
+        works = all(way.works in KNOWN_TO_WORK and (image.compiler or image.carries(way.gfx)) for way in known.values())
+        yield Alternative(OVERRIDE, None, image.reference.familiar, why, flags, env, bool(works))
 
 
 def _passing(gfx: str, way: Way) -> str:

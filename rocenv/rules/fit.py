@@ -181,14 +181,13 @@ def _against_wish(image: CatalogImage, wanted: Demand) -> str | None:
 def _target(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -> str | None:
     """Whether an image serves a target: a refusal, or a line more in one of the lists."""
     if image.compiler:
-        _compiled(image, gfx, pro, unknown)
-        return None
+        return _compiled(image, gfx, pro, unknown)
     carried = image.carries(gfx)
     if carried is None:
         refusal = _elsewhere(image, gfx) or _unlikely(image.rocm, gfx)
         if refusal is None:
-            said = f"AMD lists {gfx} for ROCm {image.rocm}, but " if image.rocm else ""
-            unknown.append(f"{said}whether it holds code for {gfx} is unknown")
+            said = f" (AMD lists it for ROCm {image.rocm})" if image.rocm else ""
+            unknown.append(f"whether it holds code for {gfx} is unknown{said}")
         return refusal
     if not carried:
         unverified = "" if image.gfx_verified else "; unverified list"
@@ -228,10 +227,12 @@ def _unlikely(rocm: Version | None, gfx: str) -> str | None:
     return None
 
 
-def _compiled(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -> None:
-    """An image with hipcc is refused for no target: AMD's lists tell what its release is sure to know."""
+def _compiled(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str]) -> str | None:
+    """An image with hipcc is refused only what came after it: AMD's lists tell what its release is sure to know."""
     target = catalog.target(gfx)
     since = _version(target.official_since) if target else None
+    if gfx in _TELLING and since and image.rocm and image.rocm < since:
+        return f"{gfx} came with ROCm {since}, and this is {image.rocm}"
     if image.gfx and image.gfx_verified and image.carries(gfx):
         pro.append(f"hipcc in it builds for {gfx}, and its libraries hold code for it")
     elif target is None or target.official_since is None:
@@ -242,6 +243,7 @@ def _compiled(image: CatalogImage, gfx: str, pro: list[str], unknown: list[str])
         unknown.append(f"AMD's lists hold {gfx} from ROCm {since} on: whether {image.rocm} knows it is unknown")
     elif image.rocm is not None:
         pro.append(f"hipcc in it builds for {gfx}")
+    return None
 
 
 def _driver(image: CatalogImage, wanted: Demand, pro: list[str], unknown: list[str]) -> tuple[str | None, bool]:
