@@ -210,8 +210,9 @@ def _planned(facts: Facts, wanted: Wanted) -> Facts:
 
 def _image(reference: str, engine: Engine | None, host: Host) -> ImageView:
     from rocenv.engine.resolve import view
+    from rocenv.lifecycle.audit import informed
 
-    return view(reference, engine, host.machine)
+    return informed(view(reference, engine, host.machine))
 
 
 def _bundled(facts: Facts, beside: bytes) -> Facts:

@@ -73,6 +73,7 @@ def _from_engine(known: ImageView, local: ImageFacts) -> ImageView:
         unpacked_bytes=local.size or known.unpacked_bytes,
         user=local.user or "root",
         env=env,
+        identity=local.id,
     )
 
 
@@ -99,7 +100,13 @@ def look_up(known: ImageView, wanted: Reference, config: Mapping[str, Any], mach
         return known._replace(state=state, said=error.said, nearest=error.nearest)
     found.close()
     machines = _machines(found.platforms) or known.machines
-    return known._replace(state="found", said=None, machines=machines, compressed_bytes=found.manifest.size)
+    return known._replace(
+        state="found",
+        said=None,
+        machines=machines,
+        compressed_bytes=found.manifest.size,
+        identity=found.manifest.digest,
+    )
 
 
 def _machines(platforms: Sequence[str]) -> tuple[str, ...]:

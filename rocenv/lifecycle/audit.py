@@ -7,10 +7,13 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rocenv.engine.layers import Source
 from rocenv.model.audit import Audit, Library, Package, Python, Release, Shared, Torch
+
+if TYPE_CHECKING:
+    from rocenv.engine.layers import Source
+    from rocenv.model.health import ImageView
 
 _FORMAT = 1  # raised when more or other things are read: what was kept before is then read anew
 _LIMIT = 16 << 20
@@ -30,7 +33,7 @@ def look_inside(source: Source, tell: Callable[[str], None], *, fresh: bool = Fa
 
     read = source.read(tell)
     found = audit(read.config, read.layers, read.identity, read.digest)
-    _keep(found, {read.identity, source.identity, read.digest, source.digest})
+    keep(found, {read.identity, source.identity, read.digest, source.digest})
     return found
 
 
@@ -48,7 +51,27 @@ def known(digest: str) -> Audit | None:
         return None  # not there, or not what was written here: it is read anew
 
 
-def _keep(found: Audit, digests: Iterable[str | None]) -> None:
+def informed(view: ImageView) -> ImageView:
+    """What is known of an image, and what an audit of it found: that is not hearsay, and goes before what was."""
+    found = known(view.identity) if view.identity else None
+    if found is None:
+        return view
+    from rocenv.image.verdict import carried
+
+    torch = found.torch[0] if len(found.torch) == 1 else None
+    targets = carried(found)
+    return view._replace(
+        rocm=found.rocm[0].version if len(found.rocm) == 1 else view.rocm,
+        gfx=targets or view.gfx,
+        gfx_source="`rocenv audit`" if targets else view.gfx_source,
+        gfx_verified=bool(targets) or view.gfx_verified,
+        groups=found.groups,
+        torch=torch.version if torch else view.torch,
+        hip=torch.hip if torch else view.hip,
+    )
+
+
+def keep(found: Audit, digests: Iterable[str | None]) -> None:
     """Write what was found, under each digest; a folder that cannot be written is no reason to fail."""
     content = json.loads(json.dumps(_plain(found)))
     text = json.dumps({"version": 1, "format": _FORMAT, "sum": _sum(content), "audit": content})

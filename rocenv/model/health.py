@@ -171,6 +171,7 @@ class ImageView(NamedTuple):
     hip: str | None = None  # torch.version.hip of that torch
     pythons: Mapping[str, str | None] = _NOTHING  # path → torch.version.hip seen by it
     programs: tuple[str, ...] | None = None
+    identity: str | None = None  # a digest: the engine's id of a local image, else the manifest's
 
 
 class Asked(NamedTuple):

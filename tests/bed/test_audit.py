@@ -87,6 +87,15 @@ def test_the_audit_says_what_was_compiled_and_what_the_tools_say(made: TestBed) 
     assert found["verdicts"]["gfx942"]["one"]["verdict"] == "none"
 
 
+def test_the_doctor_knows_what_the_audit_found(made: TestBed) -> None:
+    audit(made, IMAGE)
+    for gfx, verdict in (("gfx1100", "ok"), ("gfx1201", "fail")):
+        done = made.rocenv("doctor", "--image", IMAGE, "--gpu", gfx, "--json")
+        found = [one for one in json.loads(done.stdout)["findings"] if one["check"] == "gpu.gfx-supported"]
+        assert [one["verdict"] for one in found] == [verdict]
+        assert "`rocenv audit`" in found[0]["evidence"]
+
+
 def test_a_saved_file_says_the_same_as_the_engine(made: TestBed) -> None:
     from_engine = audit(made, IMAGE)
     assert made.docker("save", "--output", "image.tar", IMAGE).returncode == 0

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from backports import zstd
 from image.making import Content, configuration, docker_archive, host_elf, oci_files, plain_bundle, tarred
 
 from rocenv.engine.layers import Source, from_file
 from rocenv.errors import ImageError, UsageError
 from rocenv.image.facts import audit
+from rocenv.image.stream import zstandard
+
+zstd = zstandard()
 
 LOWER = tarred(
     {"opt/rocm/lib/librocblas.so.4": host_elf(plain_bundle("gfx906")), "old.so": host_elf(plain_bundle("gfx803"))}

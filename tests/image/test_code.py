@@ -7,12 +7,14 @@ import struct
 import zlib
 
 import pytest
-from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from image.making import OBJECTS, cut, device_elf, host_elf, plain_bundle
 
 from rocenv.image.code import CodeSearch, bundle, elf_target, packed
+from rocenv.image.stream import zstandard
+
+zstd = zstandard()
 
 # The first 64 bytes of what LLVM 22.1.8's `clang -target amdgcn-amd-amdhsa -mcpu=TARGET -c` wrote: e_flags differ.
 _HEAD = (

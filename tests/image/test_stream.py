@@ -9,13 +9,14 @@ import lzma
 import tracemalloc
 
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 from image.making import cut
 
 from rocenv.image import stream
-from rocenv.image.stream import DamagedError, Stream, expanded
+from rocenv.image.stream import DamagedError, Stream, expanded, zstandard
+
+zstd = zstandard()
 
 DATA = bytes(range(256)) * 2000
 FORMS = {

@@ -10,8 +10,9 @@ import pytest
 from rocenv.engine.layers import Read, Source
 from rocenv.errors import ImageError
 from rocenv.image.layer import Layer
-from rocenv.lifecycle.audit import known, look_inside
+from rocenv.lifecycle.audit import informed, keep, known, look_inside
 from rocenv.model.audit import Audit, Library, Package, Python, Release, Shared, Torch
+from rocenv.model.health import ImageView
 
 CONFIG, MANIFEST = "sha256:" + "a" * 64, "sha256:" + "b" * 64
 
@@ -114,3 +115,27 @@ def test_what_could_not_be_read_is_not_kept(cache: Path) -> None:
 def test_what_is_kept_is_json_of_this_version(cache: Path) -> None:
     look_inside(source([]), print)
     assert json.loads((cache / f"{'a' * 64}.json").read_text())["version"] == 1
+
+
+def test_what_an_audit_found_goes_before_hearsay() -> None:
+    told = ImageView("own/image:1", gfx=("gfx906",), gfx_source="the catalog", gfx_verified=False, identity=MANIFEST)
+    assert informed(told) == told
+    found = Audit(
+        CONFIG,
+        MANIFEST,
+        rocm=(Release("7.2.4", "/x"),),
+        libraries=(Library("torch/libtorch_hip", "code", "/v/torch", ("gfx942", "gfx90a:xnack-")),),
+        torch=(Torch("2.10.0+rocm7.2.4", "/v/torch", "7.2.5"),),
+        groups={"render": 109},
+    )
+    keep(found, {CONFIG, MANIFEST})
+    seen = informed(told)
+    assert (seen.gfx, seen.gfx_source, seen.gfx_verified) == (("gfx942", "gfx90a"), "`rocenv audit`", True)
+    assert (seen.rocm, seen.torch, seen.hip, seen.groups) == ("7.2.4", "2.10.0+rocm7.2.4", "7.2.5", {"render": 109})
+    assert informed(told._replace(identity=None)).gfx == ("gfx906",)
+
+
+def test_an_image_without_code_leaves_what_was_known() -> None:
+    keep(Audit(CONFIG), {CONFIG})
+    told = ImageView("own/image:1", rocm="7.2", gfx=("gfx906",), gfx_source="the catalog", identity=CONFIG)
+    assert informed(told)._replace(groups=None) == told

@@ -1,0 +1,186 @@
+"""What `rocenv audit` takes beside reading and decompressing the same layers alone, and how much memory.
+
+    python benchmarks/audit.py [--megabytes N] [--rounds N] [--json FILE]
+
+The image is made of this machine's own /usr: libraries, programs and many small files, as real layers hold them, and
+code objects in bundles between. It is measured in gzip, zstd and plain, and twice over: time must go with bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+# The same bytes read and decompressed by the same libraries, and nothing else done with them.
+ALONE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from rocenv.image.stream import Stream, expanded
+from rocenv.image.tar import Tar
+
+def chunks(file):
+    while piece := file.read(1 << 20):
+        yield piece
+
+with open(sys.argv[2], "rb", buffering=0) as file:
+    for entry in (tar := Tar(Stream(chunks(file)))):
+        if entry.size > 1 << 20:
+            for piece in expanded(tar.parts()):
+                pass
+"""
+RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from rocenv.__main__ import main; sys.exit(main())"
+LEAST, MOST_MEMORY = 0.5, 200_000_000  # the share of the speed that must be reached, and bytes
+
+
+def bundle() -> bytes:
+    """A bundle of two code objects of 4 MiB each, for gfx90a and gfx942."""
+    names = [b"host-x86_64-unknown-linux--", b"hipv4-amdgcn-amd-amdhsa--gfx90a", b"hipv4-amdgcn-amd-amdhsa--gfx942"]
+    size = 4 << 20
+    text = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(names))
+    for number, name in enumerate(names):
+        text += struct.pack("<QQQ", 4096 + size * max(0, number - 1), size if number else 0, len(name)) + name
+    return text.ljust(4096, b"\0") + os.urandom(size // 4) * 8
+
+
+def write_layer(file: BinaryIO, size: int) -> None:
+    """A tar of about `size` bytes: files of /usr in an order of chance, now and then a library of code objects."""
+    elf = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHI", 3, 62, 1) + bytes(4096 - 24)
+    library = elf + bundle() + bytes(4096)
+    since = 0
+    found = (f"{folder}/{name}" for folder, _, names in os.walk("/usr") for name in names)
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for path in sorted(found, key=lambda path: hashlib.md5(path.encode()).digest()):
+            try:
+                member = tar.gettarinfo(path, path.lstrip("/"))
+                content = Path(path).open("rb") if member.isreg() else None  # noqa: SIM115
+            except OSError:
+                continue
+            tar.addfile(member, content)
+            since += member.size
+            if since > 64 << 20:
+                member = tarfile.TarInfo(f"opt/own/lib{file.tell()}.so")
+                member.size, since = len(library), 0
+                tar.addfile(member, io.BytesIO(library))
+            if file.tell() > size:
+                return
+
+
+def make(folder: Path, size: int) -> None:
+    """Archives of one layer in each compression, and one of two layers in gzip."""
+    sys.path.insert(0, str(CHECKOUT))
+    from rocenv.image.stream import zstandard
+
+    plain = folder / "layer"
+    with plain.open("w+b") as file:
+        write_layer(file, size)
+    packed = {"plain": plain, "gzip": folder / "layer.gz", "zstd": folder / "layer.zst"}
+    with plain.open("rb") as source, gzip.open(packed["gzip"], "wb", 6) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    with plain.open("rb") as source, zstandard().open(packed["zstd"], "wb", level=3) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    for name, layer in packed.items():
+        save(folder / f"{name} × 1.tar", [layer])
+    save(folder / "gzip × 2.tar", [packed["gzip"], packed["gzip"]])
+
+
+def save(place: Path, layers: Sequence[Path]) -> None:
+    """An archive as docker saves it; the same layer twice is written twice."""
+    plain = layers[0].with_name("layer")
+    digest = hashlib.sha256()
+    with plain.open("rb") as source:
+        while piece := source.read(1 << 20):
+            digest.update(piece)
+    described = {"type": "layers", "diff_ids": [f"sha256:{digest.hexdigest()}"] * len(layers)}
+    names = [f"{number}.tar" for number in range(len(layers))]
+    entry = {"Config": "config.json", "RepoTags": ["own/image:1"], "Layers": names}
+    texts = {"config.json": {"config": {}, "rootfs": described}, "manifest.json": [entry]}
+    with tarfile.open(place, "w") as tar:
+        for name, layer in zip(names, layers, strict=True):
+            tar.add(layer, name)
+        for name, content in texts.items():
+            data = json.dumps(content).encode()
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+
+
+def spend(argv: list[str]) -> tuple[float, int]:
+    """Seconds that a run takes, and the most memory that it held, in bytes."""
+    start = time.perf_counter()
+    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = child.stderr.read() if child.stderr else b""
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"error: `{' '.join(argv[:2])} …` ended with {child.returncode}: {said.decode(errors='replace')}")
+    return time.perf_counter() - start, usage.ru_maxrss * 1024
+
+
+def measure(place: Path, rounds: int, cache: Path) -> dict[str, Any]:
+    alone = [sys.executable, "-c", ALONE, str(CHECKOUT), str(place)]
+    audit = [sys.executable, "-c", RUN, str(CHECKOUT), "audit", str(place), "--fresh", "--gpu", "gfx942"]
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    taken: dict[str, list[float]] = {"alone": [], "audit": []}
+    peak = 0
+    for _ in range(rounds):
+        taken["alone"].append(spend(alone)[0])
+        seconds, memory = spend(audit)
+        taken["audit"].append(seconds)
+        peak = max(peak, memory)
+    medians = {name: statistics.median(values) for name, values in taken.items()}
+    return {
+        "alone_s": round(medians["alone"], 3),
+        "audit_s": round(medians["audit"], 3),
+        "share_of_speed": round(medians["alone"] / medians["audit"], 3),
+        "peak_bytes": peak,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=700)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.make:
+        make(options.make, options.megabytes << 20)
+        return
+    cases: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        # Made by another process: what a process held before it starts another one counts as that one's too.
+        argv = [sys.executable, __file__, "--make", folder, "--megabytes", str(options.megabytes)]
+        subprocess.run(argv, check=True)
+        for place in sorted(Path(folder).glob("*.tar")):
+            cases[place.stem] = measure(place, options.rounds, Path(folder) / "cache")
+        size = (Path(folder) / "layer").stat().st_size
+    one, two = (cases[f"gzip × {times}"]["audit_s"] for times in (1, 2))
+    answer = {"version": 1, "layer_bytes": size, "cases": cases, "twice_the_bytes_take": round(two / one, 2)}
+    text = json.dumps(answer, indent=2, ensure_ascii=False)
+    if options.json:
+        options.json.write_text(text + "\n")
+    print(text)
+    if any(case["share_of_speed"] < LEAST for name, case in cases.items() if not name.startswith("plain")):
+        sys.exit("error: the audit takes more than twice of what reading and decompressing takes alone")
+    if any(case["peak_bytes"] > MOST_MEMORY for case in cases.values()):
+        sys.exit("error: the audit holds more than 200 MB")
+
+
+if __name__ == "__main__":
+    main()
