@@ -85,6 +85,11 @@ FAULTS: list[tuple[str, list[str], list[str]]] = [
     ("docker run --privileged rocm/pytorch", ["argv.privileged warn 1"], ["remove `--privileged`"]),
     (f"docker run {GPU} --security-opt seccomp=unconfined rocm/pytorch", ["argv.seccomp info 1"], []),
     (
+        "docker run —device=/dev/kfd –device=/dev/dri rocm/pytorch",
+        ["argv.image-word fail 1"],
+        ["write `--device=/dev/kfd`"],
+    ),
+    (
         f"docker run {GPU} seccomp=unconfined rocm/pytorch",
         ["argv.image-word fail 1"],
         ["--security-opt seccomp=unconfined"],

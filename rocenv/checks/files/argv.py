@@ -18,6 +18,7 @@ from rocenv.model.check import Finding
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._/:-]*(@sha256:[0-9a-f]{64})?", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/|[a-z.]+/[a-z]+=")
 _PROGRAMS = frozenset({"docker", "podman", "nerdctl", "sudo"})
+_LONG_DASHES = ("–", "—", "―", "−")
 
 
 @check(
@@ -155,6 +156,8 @@ def image_word(facts: Facts) -> Answer:
             continue
         option = re.match(r"(seccomp|apparmor|label|no-new-privileges)[=:]", word.text)
         fix = f"write `--security-opt {word.text}`" if option else "check which flag the word before it belongs to"
+        if word.text.startswith(_LONG_DASHES):
+            fix = f"write `--{word.text.lstrip(''.join(_LONG_DASHES))}`: a word processor made one dash of two"
         found.append(
             fail(f"{word.where}: `{word.text}` stands where the image belongs", "that is no name of an image", fix)
         )
