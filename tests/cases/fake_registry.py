@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import patch
 
 Told = Mapping[str, Sequence[str] | Mapping[str, str]]
 _MANIFEST = {
@@ -64,7 +66,8 @@ def registry(told: Told) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"127.0.0.1:{server.server_port}"
+        with patch.dict(os.environ, HTTPS_PROXY="http://127.0.0.1:1"):  # beyond it nobody is asked
+            yield f"127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
