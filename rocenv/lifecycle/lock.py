@@ -86,8 +86,11 @@ def _new(site: Site, profile: Profile, *, update: bool) -> Locked:
     from rocenv.catalog.table import load
     from rocenv.lock.compare import mirrored, wish_of
     from rocenv.plan import make_plan
+    from rocenv.plan.here import settled
 
     plan = make_plan(free(profile), site.host(), ASSUMED, site.request)
+    if site.sources.engine is not None and plan.image.equals:
+        plan = settled(plan, site.sources.engine.images_here([plan.image.reference, *plan.image.equals]))
     reference = Reference.parse(plan.image.reference)
     known = learn(site.sources, reference, anew=update)
     site.tell(f"{profile.name}: {reference.familiar} is {known.digest[:19]}…, says {known.told_by}")

@@ -160,10 +160,11 @@ def _choice(site: Site, profile: Profile, locked: Locked) -> Iterator[Checked]:
     from rocenv.plan import make_plan
 
     try:
-        today = Reference.parse(make_plan(free(profile), site.host(), ASSUMED, site.request).image.reference)
+        image = make_plan(free(profile), site.host(), ASSUMED, site.request).image
     except ImageError:
         return
-    if replace(today, digest=None) != Reference.parse(locked.image.reference):
+    today = replace(Reference.parse(image.reference), digest=None)
+    if locked.image.reference not in (today.familiar, *image.equals):
         why = f"today `{today.familiar}` would be chosen"
         yield Checked(locked.profile, "choice", "info", why, f"`rocenv lock --update {locked.profile}` takes it")
 

@@ -21,13 +21,18 @@ def test_it_takes_the_place_of_what_was_there_at_the_end(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [file]
 
 
+def half_written(file: Path, error: BaseException) -> None:
+    with written(file) as stream:
+        stream.write(b"half")
+        raise error
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, UsageError("no"), OSError(28, "No space left on device")])
 def test_what_goes_wrong_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: BaseException) -> None:
     file = tmp_path / "f"
     file.write_text("old")
-    with pytest.raises((KeyboardInterrupt, UsageError)), written(file) as stream:
-        stream.write(b"half")
-        raise error
+    with pytest.raises((KeyboardInterrupt, UsageError)):
+        half_written(file, error)
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
 

@@ -28,8 +28,15 @@ def test_a_wish_is_what_decides_the_image_and_nothing_else() -> None:
 
 
 def test_a_secret_build_argument_is_in_no_lock() -> None:
-    wish = wish_of(profile(build=BuildWish("on-image", args={"HF_TOKEN": "hf_very_secret", "TOKENS": "3"})))
+    build = BuildWish(
+        "on-image",
+        args={"HF_TOKEN": "hf_very_secret", "TOKENS": "3"},
+        secrets=("NETRC=/home/me/.netrc",),
+        mirrors={"pip": "https://me:hf_very_secret@mirror"},
+    )
+    wish = wish_of(profile(build=build))
     assert "hf_very_secret" not in str(wish)
+    assert "/home/me" not in str(wish)
     assert (wish["build.args.HF_TOKEN"], wish["build.args.TOKENS"]) == ("set", "3")
 
 
