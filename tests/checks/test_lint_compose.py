@@ -33,6 +33,7 @@ FAULTS: list[tuple[list[str], list[str], list[str]]] = [
     (["devices: [/dev/kfd]"], ["compose.device-missing fail 5"], ["/dev/dri"]),
     (["devices: [/dev/dri]"], ["compose.device-missing fail 5"], ["devices: [/dev/kfd]"]),
     (["devices: []"], ["compose.device-missing warn 3"], ["CPU"]),
+    (["devices: []", "extends: {file: base.yaml, service: gpu}"], [], []),
     (
         ["devices: []", "volumes: [/dev/kfd:/dev/kfd]"],
         ["compose.device-mounted fail 6"],

@@ -21,6 +21,8 @@ FAULTS: list[tuple[str, list[str], list[str]]] = [
         [],
     ),
     ("ARG GID=110\n" + UBUNTU + "RUN addgroup --gid $GID video", ["dockerfile.hardcoded-gid warn 3"], ["110"]),
+    (UBUNTU + "RUN true \\\n && echo 'render:x:109:' >> /etc/group", ["dockerfile.hardcoded-gid warn 3"], ["109"]),
+    (UBUNTU + "RUN sed -i 's/^render:x:[0-9]*/render:x:992/' /etc/group", ["dockerfile.hardcoded-gid warn 2"], []),
     (UBUNTU + "RUN groupmod -g44 video", ["dockerfile.hardcoded-gid warn 2"], []),
     (UBUNTU + "RUN apt-get install -y amdgpu-dkms rocm", ["dockerfile.dkms fail 2"], ["leave `amdgpu-dkms` away"]),
     (UBUNTU + "RUN sudo apt install \\\n  rocm-dev \\\n  rock-dkms=1:2", ["dockerfile.dkms fail 4"], []),

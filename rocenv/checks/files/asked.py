@@ -58,6 +58,7 @@ class Container:
     gpus: Word | None = None  # `gpus:` or --gpus
     rules: tuple[Word, ...] = ()  # of the device cgroup, which let a mounted node be opened
     drivers: tuple[tuple[Word, tuple[str, ...]], ...] = ()  # compose: reserved drivers, each with its device ids
+    partial: bool = False  # compose: `extends`, so that more of it stands elsewhere
 
     @property
     def sources(self) -> tuple[str, ...]:

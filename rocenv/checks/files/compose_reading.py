@@ -87,6 +87,7 @@ def _container(service: str, table: Table) -> Container:
         gpus=_gpus(entry(table, "gpus")),
         rules=_words(entry(table, "device_cgroup_rules")),
         drivers=tuple(_drivers(below(table, "deploy", "resources", "reservations", "devices"))),
+        partial=entry(table, "extends") is not None,
     )
 
 

@@ -77,7 +77,7 @@ def shm(asked: Container, given: Given) -> Iterator[Finding]:
 
 
 def _several(asked: Container, given: Given) -> bool:
-    if not asked.about_rocm:
+    if not asked.about_rocm or asked.partial:
         return False
     renders = {path for path in asked.sources if path.startswith(f"{DRI}/renderD")}
     whole = any(path.rstrip("/") == DRI for path in asked.sources)

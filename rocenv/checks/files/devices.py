@@ -112,7 +112,7 @@ def _listed(paths: list[str]) -> str:
 def device_missing(asked: Container, given: Given) -> Iterator[Finding]:
     """Half of the devices, or none at all where ROCm is plainly meant."""
     sources = [path for path in asked.sources if not path.startswith(_DXG)]
-    if asked.passes_all_devices or not asked.about_rocm or any(word.open for word in asked.devices):
+    if asked.passes_all_devices or not asked.about_rocm or any(word.open for word in asked.devices) or asked.partial:
         return
     if given.host is not None and given.host.environment == "wsl2":
         return

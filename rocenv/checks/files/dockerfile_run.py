@@ -14,6 +14,7 @@ from rocenv.model.check import Finding
 _MANAGERS = frozenset({"apt", "apt-get", "aptitude", "dnf", "yum", "microdnf", "tdnf", "zypper", "apk"})
 _DKMS = re.compile(r"(.*-)?dkms(=.*)?")
 _GPU_GROUPS = re.compile(r"render|video|kfd|.*render", re.IGNORECASE)
+_GROUP_LINE = re.compile(r"\b(render|video|kfd):[x*!]?:(\d+)")
 _GROUP_PROGRAMS = frozenset({"groupadd", "addgroup", "groupmod"})
 _ASKING_GPUS = frozenset({"rocminfo", "rocm-smi", "amd-smi", "rocm_agent_enumerator", "clinfo"})
 _TORCH_SEES = re.compile(r"torch\.cuda\.(is_available|device_count|get_device_name)|tf\.config\.list_physical_devices")
@@ -87,7 +88,9 @@ def dkms(file: Dockerfile) -> Iterator[Finding]:
     source="ROCm/rocMLIR#1839, ROCm/ROCm-docker#90",
 )
 def hardcoded_gid(file: Dockerfile) -> Iterator[Finding]:
-    """A groupadd or its like with a number for a GPU's group."""
+    """A groupadd or its like with a number for a GPU's group, or a line of /etc/group with one."""
+    for one in file.instructions("RUN"):
+        yield from _written_groups(one)
     for _, _, words in runs(file):
         if not words or words[0].text.rpartition("/")[2] not in _GROUP_PROGRAMS:
             continue
@@ -97,11 +100,21 @@ def hardcoded_gid(file: Dockerfile) -> Iterator[Finding]:
         literal = filled(number.text, file.values)
         groups = [word for word in words[1:] if word is not number and _GPU_GROUPS.fullmatch(word.text)]
         if groups and literal.isdecimal():
-            yield warn(
-                f"{number.where}: gives the group `{groups[0].text}` the number {literal}",
-                "that number is one host's: on another the nodes belong to another group",
-                "remove it; the group is given when the container starts: `--group-add=$(stat -c %g /dev/kfd)`",
-            )
+            yield _baked_in(number.where, groups[0].text, literal)
+
+
+def _written_groups(instruction: Instruction) -> Iterator[Finding]:
+    """Lines for /etc/group that a text holds, `render:x:109:`."""
+    for match in _GROUP_LINE.finditer(instruction.text):
+        yield _baked_in(instruction.at(match.start()), match.group(1), match.group(2))
+
+
+def _baked_in(where: str, group: str, number: str) -> Finding:
+    return warn(
+        f"{where}: gives the group `{group}` the number {number}",
+        "that number is one host's: on another the nodes belong to another group",
+        "remove it; the group is given when the container starts: `--group-add=$(stat -c %g /dev/kfd)`",
+    )
 
 
 def _value(words: Sequence[Word], flags: tuple[str, ...]) -> Word | None:
