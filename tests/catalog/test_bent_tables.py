@@ -90,13 +90,14 @@ def test_a_bent_table_is_refused_or_answers(places: Places, change: tuple[str, A
     path = places.user / "catalog" / f"{name}.json"
     path.write_text(json.dumps(data))
     forget()
+    told = None
     try:
         ask_everything()
     except UsageError as error:
-        assert str(path) in error.message
-        assert error.hint
+        told = error
     finally:
         path.unlink()
+    assert told is None or (str(path) in told.message and told.hint)
 
 
 @pytest.mark.parametrize(
