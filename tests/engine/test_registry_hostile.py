@@ -256,7 +256,7 @@ def test_it_is_waited_as_long_as_the_registry_asks_and_not_longer(bad: Hostile) 
     bad.answers[TAG] = [Reply(status=429, headers={"Retry-After": "7"}), sound]
     fetched(session, "1")
     assert waits == [7]
-    for asked in ("3600", "Wed, 21 Oct 2099 07:28:00 GMT", "soon", "-1", "9" * 40):
+    for asked in ("11", "3600", "Wed, 21 Oct 2099 07:28:00 GMT", "soon", "-1", "9" * 40):
         bad.answers[TAG] = Reply(status=429, headers={"Retry-After": asked})
         with pytest.raises(RegistryError, match="429") as caught:
             fetched(session, "1")

@@ -6,17 +6,21 @@ import base64
 import json
 import logging
 import os
+import socket
 import ssl
 import stat
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from engine.hostile import Hostile, Reply, Request, hostile
 
-from rocenv.engine.registry import Place, RegistryError
+from rocenv.catalog.references import Reference
+from rocenv.engine.registry import Place, RegistryError, find
 from rocenv.engine.registry.credentials import Credentials, kept
 from rocenv.engine.registry.find import fetch
 from rocenv.engine.registry.login import Challenge, challenge_of
@@ -381,6 +385,59 @@ def test_a_verified_registry_s_token_service_elsewhere_gets_its_login(
     safe.asked.clear()
     asked(safe, verified=False)
     assert [one.login for one in safe.asked if one.path == "/token"] == [None]
+
+
+def test_a_client_s_own_certificate_is_shown(
+    home: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(certificate[0])
+    with hostile(context) as server:
+        server.put("a:1", [b"x"])
+        trust(server, certificate[0], home, monkeypatch)
+        with pytest.raises(RegistryError, match="cannot be reached"):
+            asked(server, verified=True)
+        folder = home / "certs.d" / server.address
+        (folder / "client.cert").write_bytes(certificate[0].read_bytes())
+        (folder / "client.key").write_bytes(certificate[1].read_bytes())
+        asked(server, verified=True)
+
+
+def test_https_by_a_proxy(safe: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy gets its own login and sees nothing else; the registry does not get the proxy's."""
+    seen: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def relay() -> None:
+            near, _ = listener.accept()
+            with near, socket.create_connection(("127.0.0.1", safe.port)) as far:
+                seen.append(near.recv(65536))
+                near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                back = threading.Thread(target=pour, args=(near, far))
+                back.start()
+                pour(far, near)
+                back.join()
+
+        thread = threading.Thread(target=relay)
+        thread.start()
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:s3cret@127.0.0.1:{listener.getsockname()[1]}")
+        config = {"IndexConfigs": {"reg.example.com": {"Secure": False}}}
+        found = find(Reference.parse("reg.example.com/a:1"), config)
+        found.close()
+        thread.join()
+    assert found.place.base == "https://reg.example.com"
+    assert b"CONNECT reg.example.com:443" in seen[0]
+    assert base64.b64encode(b"me:s3cret") in seen[0]
+    assert [one.headers.get("proxy-authorization") for one in safe.asked] == [None]
+
+
+def pour(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
 
 
 # where they are found
