@@ -11,6 +11,7 @@ from rocenv.errors import EngineError, ImageError, UsageError
 from rocenv.lifecycle.build import build
 from rocenv.lifecycle.digests import here, pull_locked
 from rocenv.lifecycle.equals import equal_here
+from rocenv.lifecycle.packages import must_be_as_locked
 
 if TYPE_CHECKING:
     from rocenv.engine.pull import PullEvent
@@ -45,6 +46,7 @@ def fetch(
         base = plan._replace(image=plan.image._replace(reference=plan.image.base, base=None))
         base = fetch(engine, base, tell=tell, progress=progress)
         build(engine, plan, tell, base=base.image.local, options=options)
+        must_be_as_locked(engine, plan)
         return plan
     _must_fit(engine, plan, tell)
     if plan.image.ids:

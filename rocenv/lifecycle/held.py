@@ -48,6 +48,8 @@ def planned(wished: Profile, host: Host, facts: EngineFacts, request: Request, m
     if mode == FROZEN:
         _must_be_as_locked(plan, found.locked)
         _must_fit(plan, found.profile, host)
+        packages = found.locked.build.packages if found.locked.build else None
+        plan = plan._replace(image=plan.image._replace(packages=packages))
     return plan
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.catalog.references import Reference
-from rocenv.errors import UsageError
+from rocenv.errors import HostError, UsageError
 from rocenv.lifecycle.held import named, pinned
+from rocenv.lifecycle.packages import added
 from rocenv.lifecycle.sources import Sources, learn
 from rocenv.model.lock import Lock, Locked, LockedBuild, LockedImage, LockedProof
 from rocenv.model.plan import EngineFacts
@@ -107,11 +108,15 @@ def _new(site: Site, profile: Profile, *, update: bool) -> Locked:
 
 def _filled(site: Site, profile: Profile, locked: Locked) -> Locked:
     """The same with what it builds and what a smoke test has shown, where that is not told yet and can be."""
-    if locked.build is None and builds(profile):
+    if builds(profile):
         locked = locked._replace(build=_build(site, profile, locked))
-    if locked.build is not None and not locked.build.packages and site.sources.engine is not None:
-        packages = added(site, locked.build.reference, locked.image)
-        locked = locked._replace(build=locked.build._replace(packages=packages))
+    engine = site.sources.engine
+    if locked.build is not None and not locked.build.packages and engine is not None:
+        packages = added(engine, locked.build.reference, (locked.image.pinned, *locked.image.ids))
+        locked = locked._replace(build=locked.build._replace(packages=packages or {}))
+        if packages is None:
+            built = locked.build.reference if locked.build else ""
+            site.tell(f"{built} is not built here: `rocenv up`, then `rocenv lock` records what its packages came to")
     return locked if locked.proof is not None else locked._replace(proof=_proof(site, locked))
 
 
@@ -121,9 +126,18 @@ def builds(profile: Profile) -> bool:
 
 
 def _build(site: Site, profile: Profile, locked: Locked) -> LockedBuild:
-    """What the profile builds on its locked image."""
-    plan = held_plan(site, profile, locked)
-    return LockedBuild(plan.image.reference, dockerfile_digest(plan))
+    """What the profile builds on its locked image; what is locked of that stays where it is the same.
+
+    It stays as well on a host that has no GPUs to build for.
+    """
+    try:
+        plan = held_plan(site, profile, locked)
+    except HostError:
+        if locked.build is None:
+            raise
+        return locked.build
+    same = locked.build is not None and locked.build.reference == plan.image.reference
+    return locked.build if locked.build and same else LockedBuild(plan.image.reference, dockerfile_digest(plan))
 
 
 def dockerfile_digest(plan: Plan) -> str:
@@ -141,24 +155,6 @@ def held_plan(site: Site, profile: Profile, locked: Locked) -> Plan:
     wished = free(profile)
     plan = make_plan(pinned(wished, locked), site.host(), ASSUMED, site.request)
     return built(named(plan, locked, wished), profile, site.request.project_folder)
-
-
-def added(site: Site, reference: str, base: LockedImage) -> Mapping[str, Mapping[str, str]]:
-    """The packages that a built image has beyond its base or in another version; none where either is not here."""
-    engine = site.sources.engine
-    bases = (base.pinned, *base.ids)
-    below = next((one for one in bases if engine and engine.image(one) is not None), None)
-    if engine is None or below is None or engine.image(reference) is None:
-        site.tell(
-            f"{reference} is not built here yet: `rocenv up`, then `rocenv lock` records what its packages came to"
-        )
-        return {}
-    before, after = engine.inventory(below), engine.inventory(reference)
-    new = {
-        tool: {name: version for name, version in names.items() if before.get(tool, {}).get(name) != version}
-        for tool, names in after.items()
-    }
-    return {tool: names for tool, names in new.items() if names}
 
 
 def _proof(site: Site, locked: Locked) -> LockedProof | None:

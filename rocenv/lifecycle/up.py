@@ -16,6 +16,7 @@ from rocenv.lifecycle.equals import as_there
 from rocenv.lifecycle.fetch import fetch, sources_must_be
 from rocenv.lifecycle.find import elsewhere
 from rocenv.lifecycle.held import OFF, planned
+from rocenv.lifecycle.packages import must_be_as_locked
 from rocenv.lifecycle.volumes import prepare, unready
 from rocenv.model.proof import Environment
 
@@ -54,6 +55,8 @@ def decide(engine: Engine, wished: Profile, request: Request, *, lock: str = OFF
     elsewhere = other_kernel(facts, host) if plan.devices else None
     if elsewhere is not None:
         raise elsewhere
+    if plan.image.packages and engine.image(plan.image.reference) is not None:
+        must_be_as_locked(engine, plan)
     return plan
 
 

@@ -58,6 +58,8 @@ class ImageChoice(NamedTuple):
     places: tuple[str, ...] = ()
     equals: tuple[str, ...] = ()  # other references that serve as well: where the engine has one of them, it is taken
     local: str | None = None  # the id of one that is here under another name than its reference
+    # Of one that is built, where nothing may drift from the lock: the versions that its packages must have.
+    packages: Mapping[str, Mapping[str, str]] | None = None
 
     @property
     def given(self) -> str:

@@ -172,3 +172,39 @@ def test_where_it_cannot_be_written_the_old_lock_stays(site: Site) -> None:
     site.bed.project.chmod(0o755)
     assert site.lock.read_bytes() == before
     assert [one.name for one in site.bed.project.iterdir() if one.name.startswith(".")] == []
+
+
+OWN = """\
+FROM {{ recipe.base | reference }}
+RUN printf '%s\\n' '#!/bin/sh' 'echo "apt git 1:2.43-1"' > /bin/dpkg-query && chmod 755 /bin/dpkg-query
+"""
+
+
+def test_the_packages_that_a_build_came_to_are_locked_and_frozen_holds_them(site: Site) -> None:
+    """The image has no package manager; the build adds a program that answers as Debian's would."""
+    site.push("first")
+    (site.bed.project / "dockerfiles").mkdir()
+    (site.bed.project / "dockerfiles/own.Dockerfile.j2").write_text(OWN)
+    with (site.bed.project / "rocenv.yaml").open("a") as file:
+        file.write("build: {template: own}\n")
+    assert "is not built here" in site.well("lock")
+    reference = json.loads(site.well("up", "--no-test", "--frozen", "--json"))["plan"]["image"]["reference"]
+    assert "+ build.packages.apt.git: 1:2.43-1" in site.well("lock")
+    site.well("up", "--no-test", "--frozen")
+
+    other = OWN.replace("1:2.43-1", "1:2.44-1").replace("{{ recipe.base | reference }}", site.image)
+    (site.bed.project / "Dockerfile").write_text(other)
+    assert site.bed.docker("build", "--tag", reference, str(site.bed.project)).returncode == 0
+    said = site.well("up", "--no-test", "--frozen", code=7)
+    assert "apt git: 1:2.43-1 → 1:2.44-1" in said
+    site.well("up", "--no-test", "--locked")
+
+    # Another template is another image: that is drift, and `rocenv lock` locks it without moving the digest.
+    (site.bed.project / "dockerfiles/own.Dockerfile.j2").write_text(OWN + "ENV A=b\n")
+    assert f"drifted from `rocenv.lock`: {reference} → " in site.well("up", "--no-test", "--frozen", code=7)
+    assert site.checks(code=7)["build"]["verdict"] == "fail"
+    changes = {one["fact"] for one in json.loads(site.well("lock", "--json"))["changes"]}
+    assert {"build.reference", "build.dockerfile"} <= changes
+    assert "image.digest" not in changes
+    site.bed.rocenv("down")
+    site.bed.docker("rmi", "-f", reference)
