@@ -23,6 +23,9 @@ from rocenv.engine.registry.line import Answer, joined, origin
 from rocenv.engine.registry.login import challenge_of
 from rocenv.engine.registry.session import Session
 
+# A busy machine is no fault, and the folder of logins is written anew each time.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
 KEYS = st.sampled_from(
     ["schemaVersion", "mediaType", "manifests", "config", "layers", "digest", "size", "platform", "os", "architecture",
      "annotations", "artifactType", "fsLayers", "auths", "credHelpers", "credsStore", "auth", "reg.example.com",
@@ -34,6 +37,7 @@ JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dicti
 OBJECTS = st.dictionaries(KEYS, JSON, max_size=6)
 
 
+@patient
 @given(st.binary(max_size=200) | JSON.map(lambda told: json.dumps(told).encode()))
 def test_manifests(raw: bytes) -> None:
     with contextlib.suppress(RegistryError):
@@ -45,18 +49,20 @@ def test_manifests(raw: bytes) -> None:
             assert all(layer.size >= 0 for layer in made.layers)
 
 
+@patient
 @given(st.text(max_size=200) | st.text('bearerBASIC realm="=,\\ ', max_size=200))
 def test_challenges(header: str) -> None:
     challenge_of({"www-authenticate": header})
 
 
+@patient
 @given(OBJECTS, st.sampled_from(["", "podman"]), st.sampled_from(["rocm/pytorch:1", "reg.example.com/a", "10.1.1.1/a"]))
 def test_an_engine_s_settings(told: dict[str, Any], engine: str, reference: str) -> None:
     with contextlib.suppress(RegistryError):
         assert all(place.repository for place in places(Reference.parse(reference), {**told, "Engine": engine}))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@patient
 @given(OBJECTS, st.sampled_from(["docker", "podman"]))
 def test_files_of_logins(tmp_path: Path, told: dict[str, Any], engine: str) -> None:
     file = tmp_path / "no-logins/config.json"  # conftest's DOCKER_CONFIG
@@ -65,6 +71,7 @@ def test_files_of_logins(tmp_path: Path, told: dict[str, Any], engine: str) -> N
     kept(Place("https://reg.example.com", "a", engine=engine))
 
 
+@patient
 @given(st.text(max_size=60) | st.text("http:/@[]%.?#\\ a1", max_size=30))
 def test_addresses(text: str) -> None:
     for base in ("https://reg.example.com/v2/a/", "http://127.0.0.1:5000/"):
@@ -72,6 +79,7 @@ def test_addresses(text: str) -> None:
             assert origin(joined(base, text)).startswith(("http://", "https://"))
 
 
+@patient
 @given(st.text(max_size=40) | st.text("0123456789 GMT:,Jan", max_size=40))
 def test_waits(text: str) -> None:
     wait = Answer(429, {"retry-after": text}, b"", "").wait
