@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from rocenv.catalog.versions import Constraint, Version
@@ -61,6 +62,12 @@ def holds(when: Mapping[str, str], said: Mapping[str, str]) -> bool:
         if key in WORDS:
             if said.get(key, "none") != wanted:
                 return False
-        elif key not in said or not Constraint.parse(wanted).allows(Version.parse(said[key])):
+        elif key not in said or not _within(said[key], wanted):
             return False
     return True
+
+
+@cache
+def _within(value: str, wanted: str) -> bool:
+    """Whether a version is as a constraint says; asked for every tag of a family anew, and mostly of the same ones."""
+    return Constraint.parse(wanted).allows(Version.parse(value))

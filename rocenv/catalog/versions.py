@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache, total_ordering
+from typing import NamedTuple
 
 LEGACY, PREVIEW, CORE_SDK = "legacy", "preview", "core-sdk"
 # A number, then perhaps what leads up to it (7.15.0a20260720, 7.14.0rc2, 7.2.0.dev0) or mends it (0.5.13.post1). What
@@ -86,8 +87,7 @@ def _padded(version: Version, count: int) -> tuple[int, ...]:
     return (version.numbers + (0,) * count)[:count]
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """What a profile demands of a version: `>=7.0,<10`, `==7.2.4`, `!=7.1`, or `7.2`, which means any 7.2.x."""
 
     text: str
