@@ -151,6 +151,7 @@ def _stored(profile: Profile, picked: Choice, chosen: _Chosen, request: Request)
     """All mounts: the project, the caches, the profile's own, and on WSL2 the libraries."""
     parts = [
         storage.project(request.project_folder, request.home),
+        storage.covered(picked.known),
         storage.caches(
             profile,
             picked.image,

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from rocenv.catalog import images
+from rocenv.catalog.images import CatalogImage
 from rocenv.errors import UsageError
 from rocenv.model.plan import ImageChoice, Mount, Reason
 from rocenv.model.wish import Profile
@@ -97,6 +99,15 @@ def project(folder: str, home: str | None) -> Storage:
     warnings = (f"the project's folder is the whole home folder, `{folder}`",) if folder == home else ()
     mount = Mount("bind", _sound(folder), WORKSPACE)
     return Storage((mount,), {}, (Reason("mount /workspace", folder, "the project's folder"),), warnings)
+
+
+def covered(image: CatalogImage | None) -> Storage:
+    """A warning for training images that keep files of their own at /workspace: the project lies over them."""
+    family = images.family(image.family) if image is not None and image.workdir == WORKSPACE else None
+    if family is None or family.kind != "training":
+        return Storage((), {}, ())
+    words = f"the image keeps files of its own at {WORKSPACE}, and the project's folder lies over them"
+    return Storage((), {}, (), (words,))
 
 
 def mounts(profile: Profile, folder: str, home: str | None) -> Storage:

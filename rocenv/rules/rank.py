@@ -67,11 +67,11 @@ def score(one: Verdict) -> int:
 
     2048 where nothing makes the tag's existence doubtful, 1024 where it does not move, 512 for a production release,
     256 where no hazard is known, 128 for verified code for every target, 64 where the driver is listed, and up to 63
-    for its ROCm release, one less for each newer one that the catalog knows.
+    for how new it is, one less for each newer release that the catalog knows.
     """
     found = rank(one)
     worth = (EXISTS, STAYS, PRODUCTION, SAFE, SURE, LISTED)
-    return sum(points for points, holds in zip(worth, found, strict=False) if holds) + _newness(one.image.rocm)
+    return sum(points for points, holds in zip(worth, found, strict=False) if holds) + _newness(one.image)
 
 
 def behind(best: Verdict, other: Verdict, here: Collection[str] = ()) -> str:
@@ -119,12 +119,24 @@ def _version(text: str | None) -> Version:
     return Version.parse(text) if text else _NOTHING
 
 
-def _newness(rocm: Version | None) -> int:
-    """63 for the newest release, one less for each newer production release, nothing where it is unknown."""
-    if rocm is None:
+def _newness(image: CatalogImage) -> int:
+    """63 for the newest, one less for each that is newer.
+
+    Counted are the production releases of ROCm (0 where it is unknown), and in a family whose tags bear releases of its
+    own those with their ROCm.
+    """
+    family = images.known(image.family)
+    if any(one.release for one in family):
+        newer = {_age(one) for one in family if _age(one) > _age(image)}
+        return max(NEWEST - len(newer), 0)
+    if image.rocm is None:
         return 0
     known = _production()
-    return max(NEWEST - (len(known) - bisect_right(known, rocm)), 0)
+    return max(NEWEST - (len(known) - bisect_right(known, image.rocm)), 0)
+
+
+def _age(image: CatalogImage) -> tuple[Version, Version]:
+    return _version(image.release), image.rocm or _NOTHING
 
 
 @cache

@@ -121,3 +121,10 @@ def test_a_target_is_judged_by_where_it_leads(target: str) -> None:
 def test_two_spellings_of_one_target_are_one() -> None:
     with pytest.raises(UsageError, match="both be mounted"):
         plan(ONE, mounts=("/one:/data", "/two:/b/..//data/"))
+
+
+def test_a_training_image_s_own_workspace_is_covered_and_that_is_said() -> None:
+    # Primus lies in /workspace of its images (AMD-AGI/Primus, Dockerfile.primus-v26.5).
+    primus = plan(host([gpu(0)]), image=ImageWish("rocm/primus"))
+    assert [one for one in primus.warnings if "/workspace" in one]
+    assert not [one for one in plan(host([gpu(0)])).warnings if "/workspace" in one]
