@@ -46,6 +46,7 @@ def refused(server: Hostile, rest: str = "a:1") -> RegistryError:
     assert caught.value.code == 5
     assert caught.value.kind == "image"
     assert caught.value.hint
+    assert server.address in caught.value.said
     return caught.value
 
 
@@ -121,6 +122,23 @@ def test_an_index_within_itself_has_an_end(bad: Hostile) -> None:
     assert find(bad).manifest.size == 1
     bad.answers[TAG] = Reply(nested(9))
     assert "without an end" in refused(bad).message
+
+
+def test_an_index_of_one_that_names_no_platform(bad: Hostile) -> None:
+    raw = json.dumps(image([b"x"])).encode()
+    bad.answers[f"/v2/a/manifests/{digest_of(raw)}"] = Reply(raw)
+    bad.answers[TAG] = Reply({"schemaVersion": 2, "mediaType": INDEX, "manifests": [described(raw, MANIFEST)]})
+    assert find(bad, platform="linux/arm64").manifest.digest == digest_of(raw)
+
+
+def test_what_vouches_for_an_image_is_no_platform_of_it(bad: Hostile) -> None:
+    """As buildx writes it: an attestation beside each image."""
+    raw = json.dumps(image([b"x"])).encode()
+    bad.answers[f"/v2/a/manifests/{digest_of(raw)}"] = Reply(raw)
+    real = described(raw, MANIFEST, platform={"os": "linux", "architecture": "amd64"})
+    proof = described(b"?", MANIFEST, platform={"os": "unknown", "architecture": "unknown"})
+    bad.answers[TAG] = Reply({"schemaVersion": 2, "mediaType": INDEX, "manifests": [proof, real]})
+    assert find(bad).platforms == ("linux/amd64",)
 
 
 def test_redirects_without_an_end(bad: Hostile) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _CONFIG_LIMIT = 8 << 20  # bytes; a config holds the history of its layers
 _PATIENCE, _LEAST = 60.0, 1 << 16  # so many seconds without so many bytes, and the connection is given up
+_PIECE = 1 << 18  # bytes
 _TURNS = 5  # connections without progress, with longer and longer pauses in between
 _PAUSE = 1.0  # seconds
 _PARTIAL = 206
@@ -67,12 +68,16 @@ def _from(session: Session, descriptor: Descriptor, position: int) -> Iterator[b
     """The pieces of a blob from a byte on, by one connection, until it ends or brings too little."""
     with session.stream(f"blobs/{descriptor.digest}", position) as answer:
         skip = _to_skip(session, answer, position)
-        mark, since = time.monotonic(), 0
-        while piece := answer.read1(1 << 18):
-            since += len(piece)
+        waited, since = 0.0, 0
+        while True:
+            began = time.monotonic()  # how long the caller takes for a piece does not count
+            piece = answer.read1(_PIECE)
+            if not piece:
+                return
+            waited, since = waited + time.monotonic() - began, since + len(piece)
             if since >= _LEAST:
-                mark, since = time.monotonic(), 0
-            elif time.monotonic() - mark > _PATIENCE:
+                waited, since = 0.0, 0
+            elif waited > _PATIENCE:
                 raise TimeoutError
             kept = piece[skip:]
             skip = max(0, skip - len(piece))

@@ -77,8 +77,12 @@ def manifest(raw: bytes, found: Mapping[str, Any], digest: str) -> Manifest:
 def pick(listed: tuple[Descriptor, ...], platform: str) -> Descriptor | None:
     """The first of an index for a platform: the very same, then one whose variant either leaves open.
 
+    The only one of an index that names no platform counts for all.
+
     An image for `linux/arm64/v8` is one for `linux/arm64`, and one for `linux/amd64` is one for `linux/amd64/v3`.
     """
+    if len(listed) == 1 and listed[0].platform is None:
+        return listed[0]
     exact = next((one for one in listed if one.platform == platform), None)
     plain = "/".join(platform.split("/")[:2])
     if exact is not None:

@@ -41,8 +41,7 @@ def locate(reference: Reference, config: Mapping[str, Any], platform: str, budge
             return _found(session, reference, platform)
         except RegistryError as error:
             session.close()
-            error.place = place
-            told.append(error)
+            told.append(error.at(place))
     raise foremost(told)
 
 

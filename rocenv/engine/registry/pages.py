@@ -35,8 +35,7 @@ def tags(reference: Reference, config: Mapping[str, Any]) -> tuple[str, ...]:
             try:
                 return listed(session)
             except RegistryError as error:
-                error.place = place
-                told.append(error)
+                told.append(error.at(place))
     raise foremost(told)
 
 

@@ -101,6 +101,14 @@ class RegistryError(ImageError):
         self.platforms = platforms
         self.place: Place | None = None  # where it was said
 
+    def at(self, place: Place) -> RegistryError:
+        """The same, with the place that said it: in the words too, where they do not name it."""
+        self.place = place
+        if place.host not in self.said:
+            self.said += f" (asked of {place.host})"
+            self.message = self.said
+        return self
+
     @property
     def kind(self) -> str:
         """To users it is the image's error, as its parent."""
