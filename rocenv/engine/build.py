@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _FIRST_WITHOUT, _FIRST_WITH = (23,), (18, 9)  # docker clients: from when on BuildKit is a plugin, and is built in
 _FIRST_CHECK = (0, 15)  # buildx: from when on it knows `--check`
+# A daemon whose BuildKit is too old for it, or that cannot be reached.
+_CANNOT_CHECK = re.compile(r"not supported|unsupported|unknown flag|[Cc]annot connect|permission denied")
 _PLAIN, _AS_IT_IS = Building(), Options()
 _INSTALL_BUILDX = "`apt-get install docker-buildx` (from Docker's own repository: docker-buildx-plugin)"
 
@@ -52,7 +55,10 @@ class Builder(Store):
         with tempfile.TemporaryDirectory(prefix="rocenv-check-") as empty:
             words = [self.program, "buildx", "build", "--check", "--file=-", empty]
             done = process.run(words, seconds=60, data=dockerfile.encode())
-        return "" if done.status == 0 else (done.stdout + done.stderr).strip()
+        said = (done.stdout + done.stderr).strip()
+        if done.status != 0 and _CANNOT_CHECK.search(said):
+            return None
+        return "" if done.status == 0 else said
 
     def builder(self) -> str:
         """Which builder there is: buildx, the one built into docker's older clients, podman's, or the classic one."""

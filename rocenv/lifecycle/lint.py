@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv import process
@@ -62,7 +64,9 @@ def own(text: str) -> list[str]:
 
 def hadolint(text: str) -> list[str] | None:
     """What hadolint says, a line a fault; None where it is not installed."""
-    if shutil.which("hadolint") is None:
+    beside = Path(sys.executable).with_name("hadolint")  # of the environment that rocenv is installed in
+    program = shutil.which("hadolint") or shutil.which(beside)
+    if program is None:
         return None
-    done = process.run(["hadolint", "--no-color", "-"], seconds=60, data=text.encode())
+    done = process.run([program, "--no-color", "-"], seconds=60, data=text.encode())
     return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]

@@ -30,6 +30,12 @@ _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Build arguments that BuildKit knows by itself: what is set there would be left in the image.
 _PREDEFINED = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"})
 _MANAGERS = ("apt", "dnf", "zypper")
+_PYTHON = {
+    "apt": ("python3", "python3-pip"),
+    "dnf": ("python3", "python3-pip"),
+    "zypper": ("python311", "python311-pip"),
+}
+_OF_YUM = ("CentOS 7", "manylinux 2014")  # systems that are older than dnf
 
 
 def recipe_of(plan: Plan, profile: Profile) -> Recipe:
@@ -49,6 +55,8 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     elif wish.components:
         raise UsageError("`build.components`: the image has its ROCm already", "`build: {template: distribution}`")
     key, manager = _manager(bare, known, packages)
+    if rocm is not None and packages["pip"]:  # a bare system has no Python that could install any
+        packages[rocm.system.manager] = (*_PYTHON[rocm.system.manager], *packages.get(rocm.system.manager, ()))
     python = known.python_path if known and known.python_path else bare.python if bare else "python3"
     recipe = Recipe(
         template=template,
@@ -109,7 +117,9 @@ def _manager(
     elif known is not None and known.ubuntu:
         key, manager = f"ubuntu-{known.ubuntu}", "apt"
     elif known is not None and known.os:
-        key, manager = known.os.lower().replace(" ", "-"), "dnf"
+        key, manager = known.os.lower().replace(" ", "-"), "yum" if known.os in _OF_YUM else "dnf"
+    elif known is not None and "apt" in asked:
+        manager = "apt"  # the catalog names the system of every image that is neither Ubuntu nor Debian
     elif len(asked) == 1:
         key, manager = asked[0], asked[0]
     elif asked:
@@ -118,9 +128,8 @@ def _manager(
             "say it: `build: {os: …}`",
         )
     if asked and manager not in asked:
-        raise UsageError(
-            f"`build.packages.{asked[0]}`: {key} installs packages with {manager}", f"list them under `{manager}` too"
-        )
+        mend = "no template installs with that: leave them out" if manager == "yum" else f"list them under `{manager}`"
+        raise UsageError(f"`build.packages.{asked[0]}`: {key} installs packages with {manager}", mend)
     return key, manager
 
 
