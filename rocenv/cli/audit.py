@@ -39,11 +39,13 @@ def command(
     from rocenv.image.verdict import verdicts
     from rocenv.image.warnings import warnings
     from rocenv.lifecycle.audit import look_inside
+    from rocenv.lifecycle.up import terminable
     from rocenv.report.audit import audit_json, audit_text
 
     targets = _targets(gpu or [], host)
     opened, reference = _open(image, source, engine)
-    found = look_inside(opened, console.say, fresh=fresh)
+    with terminable():
+        found = look_inside(opened, console.say, fresh=fresh)
     judged = {gfx: verdicts(found, gfx) for gfx in targets}
     said = warnings(found, _tagged(reference))
     show = reference.familiar if reference else image
@@ -124,7 +126,7 @@ def _of_engine(engine: Engine, reference: Reference, *, needed: bool) -> Source 
     from rocenv.engine.layers import from_engine
 
     try:
-        found = from_engine(engine, reference.familiar)
+        found = from_engine(engine, reference.familiar, _labels())
     except EngineError as error:
         if needed:
             raise
@@ -135,6 +137,22 @@ def _of_engine(engine: Engine, reference: Reference, *, needed: bool) -> Source 
             f"there is no image `{reference.familiar}` on the engine", f"`{engine.program} pull {reference.familiar}`"
         )
     return found
+
+
+def _labels() -> dict[str, str]:
+    """What marks the container that holds the image while it is read: should rocenv be killed, `down` removes it."""
+    import os
+
+    from rocenv import __version__
+    from rocenv.cli import project
+
+    return {
+        "rocenv.version": __version__,
+        "rocenv.project": project.name(project.folder()),
+        "rocenv.name": "audit",
+        "rocenv.once": "1",
+        "rocenv.owner": str(os.getuid()),
+    }
 
 
 def _tagged(reference: Reference | None) -> CatalogImage | None:

@@ -187,6 +187,24 @@ class Engine(Builder):
         with self._read("run"):
             return made[-1]
 
+    def hold(self, image: str, labels: Mapping[str, str]) -> str:
+        """Make a container that is never started, so that the image's files can be read from it; its id.
+
+        An interrupt waits until it is made, then removes it.
+        """
+        words = [f"--label={key}={value}" for key, value in labels.items()]
+        argv = [self.program, "create", "--pull=never", "--network=none", "--entrypoint=/none", *words, image]
+        done, interrupted = self._through(argv)
+        made = done.stdout.split()
+        if interrupted:
+            if made:
+                self.remove(made[-1])
+            raise KeyboardInterrupt
+        if done.status != 0:
+            raise self._error(done.stderr, image)
+        with self._read("create"):
+            return made[-1]
+
     def once(self, arguments: Sequence[str], image: str) -> None:
         """Run a short-lived container (`run --rm` and these arguments) to its end."""
         done, interrupted = self._through([self.program, "run", "--rm", *arguments])

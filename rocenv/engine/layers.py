@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rocenv import process
-from rocenv.errors import ImageError, RocenvError, UsageError
+from rocenv.errors import EngineError, ImageError, RocenvError, UsageError
 from rocenv.image import archive
 from rocenv.image.layer import Layer, Room, read_layer
 from rocenv.image.stream import DamagedError, Stream, expanded
@@ -48,48 +48,52 @@ class Source(NamedTuple):
 # The engine's store
 
 
-def from_engine(engine: Engine, reference: str) -> Source | None:
-    """The engine's own copy, or None where there is none."""
+def from_engine(engine: Engine, reference: str, labels: Mapping[str, str]) -> Source | None:
+    """The engine's own copy, or None where there is none; `labels` are those of what is made to read it."""
     facts = engine.image(reference)
     if facts is None:
         return None
     identity = facts.id if ":" in facts.id else f"sha256:{facts.id}"
 
     def read(tell: Tell) -> Read:
-        found = _saved(engine, reference, tell)
-        return found._replace(digest=found.digest or facts.digest)
+        config = engine.configuration(reference)
+        tell(f"reading {reference} from the store of {engine.kind}")
+        return Read(identity, facts.digest, config, [_exported(engine, reference, labels)])
 
     return Source(reference, "engine", identity, facts.digest, read)
 
 
-def _saved(engine: Engine, reference: str, tell: Tell) -> Read:
-    """Read what `docker save` or `podman save` writes, from its pipe."""
-    form = ["--format", "docker-archive"] if engine.kind == "podman" else []
+def _exported(engine: Engine, reference: str, labels: Mapping[str, str]) -> Layer:
+    """All of the image's files as one layer: what `docker export` streams of a container that is never started.
+
+    `docker save` would give the layers, but the daemon first writes all of them into its data folder.
+    """
+    container = engine.hold(reference, labels)
     try:
-        child = process.start([engine.program, "save", *form, reference])
-    except process.ProgramMissingError as error:
-        raise ImageError(str(error), f"`type {engine.program}` shows which file that is") from None
-    ended = False
-    try:
-        tell(f"reading {reference} from the store of {engine.kind}")
+        child = process.start([engine.program, "export", container])
         try:
-            found = _streamed(_piped(child), None, reference, tell, verify=False)
-        except ImageError:
+            layer = _read(child, reference, engine)
             said = process.finish(child, _ENDING)
-            ended = True
-            if said.status != 0:
-                raise _words(engine, said.stderr, reference) from None
-            raise
-        said = process.finish(child, _ENDING)
-        ended = True
-    except process.GivenUpError as error:
-        raise ImageError(str(error), f"`{engine.program} info` shows whether its daemon still answers") from None
-    finally:
-        if not ended:
+        except process.GivenUpError as error:
+            raise EngineError(str(error), f"`{engine.program} info` shows whether its daemon still answers") from None
+        finally:
             process.end(child)
-    if said.status != 0:
-        raise _words(engine, said.stderr, reference)
-    return found
+        if said.status != 0:
+            raise _words(engine, said.stderr, reference)
+        return layer
+    finally:
+        engine.remove(container)
+
+
+def _read(child: subprocess.Popen[bytes], reference: str, engine: Engine) -> Layer:
+    """The layer that comes through the pipe; where it breaks off, the engine's own words count."""
+    try:
+        return read_layer(_piped(child), reference, Room())
+    except ImageError:
+        said = process.finish(child, _ENDING)
+        if said.status != 0:
+            raise _words(engine, said.stderr, reference) from None
+        raise
 
 
 def _words(engine: Engine, said: str, reference: str) -> RocenvError:
@@ -148,7 +152,7 @@ def from_file(path: str, wanted: str | None) -> Source:
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}", f"`ls -l {path}`") from None
     if packed:  # nothing in it can be known before all before it was read
-        return Source(path, "file", None, None, lambda tell: _streamed(_chunks(place), wanted, path, tell, verify=True))
+        return Source(path, "file", None, None, lambda tell: _streamed(_chunks(place), wanted, path, tell))
     documents = archive.read_contents(_members(place), path, Room(), tell=lambda _: None, layers=False)
     image = archive.find_image(documents, wanted, path)
 
@@ -160,13 +164,13 @@ def from_file(path: str, wanted: str | None) -> Source:
     return Source(path, "file", image.identity, image.digest, read)
 
 
-def _streamed(chunks: Iterator[bytes], wanted: str | None, name: str, tell: Tell, *, verify: bool) -> Read:
+def _streamed(chunks: Iterator[bytes], wanted: str | None, name: str, tell: Tell) -> Read:
     """Read an archive in one go, whatever the order of what is in it."""
     try:
         found = archive.members(Tar(Stream(expanded(chunks))))
     except DamagedError as error:
         raise ImageError(f"`{name}` cannot be read: {error}", "save it anew: `docker save -o FILE IMAGE`") from None
-    contents = archive.read_contents(found, name, Room(), tell=tell, layers=True, verify=verify)
+    contents = archive.read_contents(found, name, Room(), tell=tell, layers=True)
     image = archive.find_image(contents, wanted, name)
     return Read(image.identity, image.digest, image.config, archive.assembled(image, contents, name))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from rocenv import process
 from rocenv.engine.client import WORK, Client
@@ -41,6 +41,15 @@ class Store(Client):
         if "image not known" in answer.stderr:
             return None
         raise self._error(answer.stderr, reference)
+
+    def configuration(self, reference: str) -> dict[str, Any]:
+        """The configuration of an image that is here: its machine, and what a container of it runs and as whom."""
+        import json
+
+        text = self._ask(["image", "inspect", reference])
+        with self._read("image inspect"):
+            found = json.loads(text)[0]
+            return {"architecture": found.get("Architecture"), "config": found.get("Config")}
 
     def digests(self, containers: Sequence[str]) -> dict[str, str]:
         """The registry digests of the images that these containers (whole ids) were made from, where they have one."""

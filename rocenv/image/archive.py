@@ -39,7 +39,7 @@ class Scanned(NamedTuple):
     """A layer that was read, and the digest that was computed: of the file, or of its plain tar."""
 
     layer: Layer
-    digest: str | None
+    digest: str
 
 
 class Contents(NamedTuple):
@@ -69,7 +69,7 @@ def members(tar: Tar) -> Iterator[Member]:
 
 def read_contents(
     found: Iterable[Member], archive: str, room: Room, *, tell: Callable[[str], None], layers: bool,
-    only: Sequence[str] = (), verify: bool = True,
+    only: Sequence[str] = (),
 ) -> Contents:  # fmt: skip
     """Read an archive's documents and, where wanted, its layers (all, or `only` these). Raises ImageError."""
     contents = Contents({}, {}, {})
@@ -86,7 +86,7 @@ def read_contents(
                 contents.documents[member.name] = data
             elif layers and (not only or member.name in only) and _is_layer(head):
                 tell(f"reading the layer {member.name}")
-                contents.layers[member.name] = _scan(member, head, room, verify=verify)
+                contents.layers[member.name] = _scan(member, head, room)
     except DamagedError as error:
         raise ImageError(f"`{archive}` cannot be read: {error}", _ANEW) from None
     return contents
@@ -105,25 +105,30 @@ def _is_layer(head: bytes) -> bool:
     return empty or head.startswith((GZIP, ZSTD)) or head[257:262] == b"ustar"
 
 
-def _scan(member: Member, head: bytes, room: Room, *, verify: bool) -> Scanned:
-    """Read a layer and hash it: the file itself where its name is a digest, else the plain tar in it."""
-    hashed = hashlib.sha256()
+def _scan(member: Member, head: bytes, room: Room) -> Scanned:
+    """Read a layer and hash it: the file itself where its name is a digest, else the plain tar in it.
 
-    def passed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            hashed.update(chunk)
-            yield chunk
+    The hash is computed beside the reading, one piece at a time: hashlib lets go of Python's lock.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    hashed = hashlib.sha256()
 
     def raw() -> Iterator[bytes]:
         yield head
         yield from member.chunks
 
-    if not verify:
-        return Scanned(read_layer(raw(), member.name, room), None)
-    if _BLOB.fullmatch(member.name):
-        layer = read_layer(passed(raw()), member.name, room)
-    else:
-        layer = read_layer(passed(expanded(raw())), member.name, room)
+    with ThreadPoolExecutor(1) as beside:
+
+        def passing(chunks: Iterable[bytes]) -> Iterator[bytes]:
+            last = beside.submit(hashed.update, b"")
+            for chunk in chunks:
+                last.result()
+                last = beside.submit(hashed.update, chunk)
+                yield chunk
+
+        own = _BLOB.fullmatch(member.name) is not None
+        layer = read_layer(passing(raw() if own else expanded(raw())), member.name, room)
     return Scanned(layer, f"sha256:{hashed.hexdigest()}")
 
 
@@ -218,7 +223,7 @@ def assembled(image: Image, contents: Contents, archive: str) -> list[Layer]:
         scanned = contents.layers.get(name)
         if scanned is None:
             _refuse(archive, f"it lacks the layer `{name}`, or that is no layer")
-        if scanned.digest is not None and scanned.digest != digest:
+        if scanned.digest != digest:
             _refuse(archive, f"the layer `{name}` is not what its digest says ({digest[:19]}… is expected)")
         found.append(scanned.layer)
     return found

@@ -25,6 +25,7 @@ _LOOK = 256 << 10  # bytes behind a magic that are looked at: a zstd block's 128
 _TAIL = 64 << 10  # section names stand at a file's end
 _MOST_ENTRIES, _LONGEST_ID = 1024, 256
 _HOLD = len(BUNDLE) - 1
+_ALIGNED = 8
 _MOST_MISSES = 1000  # magics without a bundle behind them: a file made of these would be looked at for hours
 
 # EF_AMDGPUMACH of e_flags → target.
@@ -153,6 +154,7 @@ class CodeSearch:
         self.targets: dict[str, None] = {}
         self.unreadable = 0
         self.marked = False  # names kpack archives as the place of its code
+        self._position = 0
         self._held = b""
         self._skip = 0
         self._tail = b""
@@ -160,6 +162,7 @@ class CodeSearch:
 
     def feed(self, piece: bytes) -> None:
         """Look at the next bytes of the file."""
+        self._position += len(piece)
         self._tail = piece[-_TAIL:] if len(piece) >= _TAIL else (self._tail + piece)[-_TAIL:]
         if self._skip >= len(piece):
             self._skip -= len(piece)
@@ -174,10 +177,11 @@ class CodeSearch:
         self.marked = KPACK_MARK in self._tail
 
     def _search(self, data: bytes, *, last: bool) -> bytes:
-        """Take every bundle in `data`; what is to be looked at again with more behind it."""
+        """Take every bundle in `data`, the last bytes so far; what is to be looked at again with more behind it."""
         if self._misses > _MOST_MISSES:
             return b""
-        at, plain, small = 0, data.find(BUNDLE), data.find(PACKED)
+        aligned = _Aligned(data, self._position - len(data))
+        at, plain, small = 0, data.find(BUNDLE), aligned.find(0)
         while plain >= 0 or small >= 0:
             hit = min(place for place in (plain, small) if place >= 0)
             if not last and len(data) - hit < _LOOK:
@@ -191,7 +195,7 @@ class CodeSearch:
                 self._skip = at - len(data)
                 return b""
             plain = data.find(BUNDLE, at) if 0 <= plain < at else plain
-            small = data.find(PACKED, at) if 0 <= small < at else small
+            small = aligned.find(at) if 0 <= small < at else small
         return data[max(at, len(data) - _HOLD) :]
 
     def _take(self, found: Bundle | None) -> int:
@@ -201,3 +205,27 @@ class CodeSearch:
             return 0
         self.targets.update(dict.fromkeys(found.targets))
         return found.length
+
+
+class _Aligned:
+    """Finds the short magic of compressed bundles, where a linker can have put one.
+
+    They lie on a page each, or on 16 bytes where clang's linker wrapper wrote them; so one byte of eight is looked at,
+    which is three times as fast as looking at all.
+    """
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        """`offset`: of the data in its file."""
+        self._data = data
+        self._first = -offset % _ALIGNED
+        self._marks = data[self._first :: _ALIGNED]
+
+    def find(self, start: int) -> int:
+        """The first place from `start` on, or -1."""
+        mark = max(0, -(-(start - self._first) // _ALIGNED))
+        while (mark := self._marks.find(PACKED[:1], mark)) >= 0:
+            place = self._first + mark * _ALIGNED
+            if self._data.startswith(PACKED, place):
+                return place
+            mark += 1
+        return -1

@@ -100,7 +100,7 @@ def test_a_saved_file_says_the_same_as_the_engine(made: TestBed) -> None:
     from_engine = audit(made, IMAGE)
     assert made.docker("save", "--output", "image.tar", IMAGE).returncode == 0
     from_file = audit(made, "./image.tar", "--fresh")
-    for key in ("id", "gfx", "libraries", "user", "layers", "entries"):
+    for key in ("id", "gfx", "libraries", "user", "entrypoint", "groups", "pythons", "machine"):
         assert from_file[key] == from_engine[key]
 
 
@@ -109,7 +109,7 @@ def test_the_registry_says_the_same_as_the_engine(made: TestBed) -> None:
     of_engine = audit(made, images.SMALL, "--from", "engine", "--fresh")
     of_registry = audit(made, images.SMALL, "--from", "registry", "--fresh")
     assert of_registry["digest"].startswith("sha256:")
-    for key in ("id", "digest", "gfx", "layers", "entries", "env"):
+    for key in ("id", "digest", "gfx", "env", "groups", "command", "machine"):
         assert of_registry[key] == of_engine[key]
 
 

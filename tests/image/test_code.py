@@ -91,6 +91,7 @@ def test_a_host_library_is_no_code_object() -> None:
         ("bundle-clang22.gz", ["gfx90a:xnack+", "gfx942", "gfx11-generic"]),
         ("four-plain.so.gz", ["gfx1201", "gfx90a", "gfx942", "gfx950"]),
         ("two-compressed.so.gz", ["gfx1201", "gfx90a", "gfx942", "gfx950", "gfx1030"]),
+        ("linked-late.so.gz", ["gfx942", "gfx90a"]),
     ],
 )
 @pytest.mark.parametrize("size", [1, 61, 4096, 1 << 20])
@@ -128,6 +129,14 @@ def test_an_entry_without_code_is_no_target() -> None:
     found = bundle(plain_bundle("gfx942", size=0))
     assert found is not None
     assert found.targets == ()
+
+
+def test_a_compressed_bundle_lies_on_any_16_bytes() -> None:
+    data = ccob(zstd.compress(plain_bundle("gfx942")), 3)
+    for offset in range(4096, 4096 + 160, 16):
+        file = host_elf(b"C" * 15 + b"CCOB")[:4096].ljust(offset, b"C") + data + bytes(100)
+        for size in (1, 13, 4096):
+            assert targets(file, size) == ["gfx942"]
 
 
 def test_the_magic_alone_is_no_bundle() -> None:
