@@ -12,7 +12,7 @@ import stat
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,6 +203,16 @@ def test_a_token_service_that_redirects_elsewhere_takes_no_login_along(
     server.answers["/token"] = Reply(status=302, headers={"Location": f"{other.url}/t"})
     other.answers["/t"] = Reply({"token": "t0ken"})
     asked(server)
+    assert [one.login for one in other.asked] == [None]
+
+
+def test_a_question_to_another_host_takes_no_login_along(server: Hostile, other: Hostile, home: Path) -> None:
+    login(home, server.address)
+    basic(server)
+    other.answers["/page"] = Reply({})
+    with closing(Session(Place(server.url, "a", verified=False))) as session:
+        fetch(session, "1")
+        session.ask(f"{other.url}/page", limit=100)
     assert [one.login for one in other.asked] == [None]
 
 
