@@ -49,5 +49,5 @@ def command(
     if told.error is None:
         return 0
     if not as_json:
-        console.failed(told.error, as_json=False)
+        console.failed(ImageError(told.error.message, told.error.hint), as_json=False)
     return ImageError.code

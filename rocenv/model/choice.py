@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rocenv.errors import ImageError
 from rocenv.model.plan import GpuRef, Refusal
 
 SELECTION, COMMUNITY, OVERRIDE, UNTESTED = "selection", "community", "override", "untested"
@@ -39,8 +38,15 @@ class Candidate(NamedTuple):
     against: tuple[str, ...]
 
 
+class Fault(NamedTuple):
+    """What `up` says where nothing fits."""
+
+    message: str
+    hint: str | None
+
+
 class Explained(NamedTuple):
-    """The whole choice; `error` is what `up` would say where nothing fits."""
+    """The whole choice; `error` where nothing fits."""
 
     profile: str
     gpus: tuple[GpuRef, ...]
@@ -51,4 +57,4 @@ class Explained(NamedTuple):
     alternatives: tuple[Alternative, ...]
     warnings: tuple[str, ...]
     equals: tuple[str, ...] = ()  # those among which it decides which one the engine has
-    error: ImageError | None = None
+    error: Fault | None = None

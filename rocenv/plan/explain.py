@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from rocenv.catalog.references import Reference
-from rocenv.model.choice import COMMUNITY, OVERRIDE, Alternative, Candidate, Chosen, Explained
+from rocenv.model.choice import COMMUNITY, OVERRIDE, Alternative, Candidate, Chosen, Explained, Fault
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts, Refusal
 from rocenv.model.wish import Profile
@@ -50,9 +50,14 @@ def explain(
         alternatives=left,
         warnings=((*selection.warnings, *found.warnings) if selection else found.warnings),
         equals=equals(shown.fitting) if shown.fitting and not profile.image.reference else (),
-        error=error(found) if chosen is None else None,
+        error=_fault(found) if chosen is None else None,
     )
     return _qualified(told) if engine.kind == "podman" else told
+
+
+def _fault(found: Weighed) -> Fault:
+    said = error(found)
+    return Fault(said.message, said.hint)
 
 
 def _opted(left: Sequence[Alternative]) -> Alternative | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rocenv.errors import ImageError
 from rocenv.model.choice import Alternative, Candidate, Explained
 from rocenv.model.plan import Refusal
 from rocenv.report.plan import gpu_json
@@ -35,7 +36,8 @@ def explain_json(told: Explained) -> dict[str, Any]:
         "warnings": list(told.warnings),
     }
     if fault is not None:
-        answer["error"] = {"kind": fault.kind, "code": fault.code, "message": fault.message, "hint": fault.hint}
+        error = ImageError(fault.message, fault.hint)
+        answer["error"] = {"kind": error.kind, "code": error.code, "message": error.message, "hint": error.hint}
     return answer
 
 

@@ -25,7 +25,7 @@ if __name__ == "__main__":  # as a command it is not pytest that finds its neigh
 
 from hosts import builder
 
-from rocenv.errors import RocenvError
+from rocenv.errors import ImageError, RocenvError
 from rocenv.host import read_host
 from rocenv.model.choice import Explained
 from rocenv.model.host import Host
@@ -64,7 +64,7 @@ def answer(wished: Profile, host: Host) -> tuple[str, str]:
     except RocenvError as error:
         return f"exit {error.code}", _bare(error.message)
     if told.chosen is None:
-        return f"exit {told.error.code if told.error else '?'}", _bare(_nothing(told))
+        return f"exit {ImageError.code}", _bare(_nothing(told))
     best = told.candidates[0]
     return told.chosen.reference, _bare("; ".join((*best.speaks_for, *(f"but {one}" for one in best.against))))
 
