@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -18,16 +17,6 @@ if TYPE_CHECKING:
     from conftest import TestBed
 
 pytestmark = pytest.mark.engine
-
-
-@pytest.fixture
-def home(bed: TestBed, small_image: str) -> Iterator[TestBed]:
-    """A project on the bed whose profile takes the small image; its environments are removed afterwards."""
-    folder = bed.project.rename(bed.project.with_name(f"p{uuid.uuid4().hex[:8]}"))
-    (folder / "rocenv.yaml").write_text(f"extends: hip\nimage: {{reference: '{small_image}'}}\n")
-    here = replace(bed, project=folder)
-    yield here
-    here.rocenv("down", "--volumes")
 
 
 @pytest.fixture

@@ -10,9 +10,6 @@ import signal
 import struct
 import subprocess
 import termios
-import uuid
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,16 +19,6 @@ if TYPE_CHECKING:
     from conftest import TestBed
 
 pytestmark = pytest.mark.engine
-
-
-@pytest.fixture
-def home(bed: TestBed, small_image: str) -> Iterator[TestBed]:
-    """A project on the bed whose profile takes the small image."""
-    folder = bed.project.rename(bed.project.with_name(f"p{uuid.uuid4().hex[:8]}"))
-    (folder / "rocenv.yaml").write_text(f"extends: hip\nimage: {{reference: '{small_image}'}}\n")
-    here = replace(bed, project=folder)
-    yield here
-    here.rocenv("down", "--volumes")
 
 
 class Terminal:

@@ -397,8 +397,10 @@ def test_killed_client_takes_the_probe_with_it(docker: Docker, small: str) -> No
 def test_container_that_dies_under_a_probe(docker: Docker, tmp_path: Path) -> None:
     container = docker.start(images.SMALL)
     script = tmp_path / "kill.sh"
+    # `docker top` needs the machine's `ps`: without one this ends, and the test with it.
     script.write_text(
-        'while ! docker --host "$1" top "$2" | grep -q "sleep 1000"; do :; done; docker --host "$1" kill "$2"'
+        'tries=0; until docker --host "$1" top "$2" | grep -q "sleep 1000"\n'
+        'do tries=$((tries + 1)); [ $tries -lt 300 ] || break; done; docker --host "$1" kill "$2"'
     )
     killer = subprocess.Popen(["sh", str(script), docker.host, container], stdout=subprocess.DEVNULL)
     (tmp_path / "probe.sh").write_text("sleep 1000")
