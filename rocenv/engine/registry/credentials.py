@@ -126,12 +126,11 @@ def _in(settings: Mapping[str, Any], place: Place) -> Credentials | None:
 
 def _keys(place: Place) -> list[str]:
     """The names that a login for a place may stand under, the most particular first (podman takes paths as well)."""
-    if place.host in _HUB:
-        return [_HUB_KEY, *_HUB]
+    plain = [_HUB_KEY, *_HUB] if place.host in _HUB else [place.host]
     if place.engine != "podman":
-        return [place.host]
-    parts = place.repository.split("/")
-    return ["/".join([place.host, *parts[:count]]) for count in range(len(parts), -1, -1)]
+        return plain
+    host, parts = plain[-1], place.repository.split("/")
+    return ["/".join([host, *parts[:count]]) for count in range(len(parts), 0, -1)] + plain
 
 
 def _bare(key: str) -> str:
