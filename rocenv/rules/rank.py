@@ -144,11 +144,19 @@ def _production() -> list[Version]:
     return sorted(one.version for one in releases.releases() if one.version.stream != PREVIEW)
 
 
+def verdict(image: CatalogImage, targets: Sequence[str], host: Host | None) -> Verdict:
+    """The verdict on one image for GPUs of these targets; without a host no driver is asked."""
+    return judge(image, _demand(image.family, targets, host))
+
+
 def best(family: str, targets: Sequence[str], host: Host | None) -> Verdict | None:
     """The image of a family that a plan takes for GPUs of these targets, or None; without a host no driver is asked."""
-    if host is None:
-        wanted = Demand(tuple(dict.fromkeys(targets)), gpus=False, driver=None, driver_name="")
-    else:
-        wanted = demand(ImageWish(family), targets, host, gpus=True)
+    wanted = _demand(family, targets, host)
     fitting = [one for one in (judge(image, wanted) for image in images.known(family)) if one.refusal is None]
     return max(fitting, key=rank, default=None)
+
+
+def _demand(family: str, targets: Sequence[str], host: Host | None) -> Demand:
+    if host is None:
+        return Demand(tuple(dict.fromkeys(targets)), gpus=False, driver=None, driver_name="")
+    return demand(ImageWish(family), targets, host, gpus=True)

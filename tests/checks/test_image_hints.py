@@ -38,3 +38,11 @@ def test_for_a_driver_that_the_image_is_too_new_for(module: str) -> None:
     where = host([gpu(0, "gfx90a")], driver=dkms(module))
     finding = found("driver.userspace", facts(host=where, image=image(reference=NEW_TAG, rocm="10.1.0")))
     assert f"`--image {plan(where).image.reference}`" in (finding.fix or "")
+
+
+def test_an_image_of_which_nobody_tells_the_targets_is_judged_as_a_plan_judges_it() -> None:
+    view = image(reference="rocm/tensorflow:rocm7.14.1-ubuntu24.04-py3.12-tf2.21", gfx=None, rocm="7.14.1")
+    finding = found("gpu.gfx-supported", facts(host=host([gpu(0, "gfx1036")], driver=IN_TREE), image=view))
+    assert finding.verdict == "warn"
+    assert "does not list gfx1036" in (finding.cause or "")
+    assert found("gpu.gfx-supported", facts(host=host([gpu(0, "gfx1100")]), image=view)).verdict == "skip"

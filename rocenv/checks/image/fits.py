@@ -41,10 +41,23 @@ def targets(facts: Facts) -> Answer:
         return skip("no gfx target is known: KFD shows no GPU, and `--gpu` names none")
     held = image.gfx
     if held is None:
-        return skip(f"nobody tells which targets {image.reference} holds code for")
+        return _untold(wanted, image, facts)
     found = [_held(gfx, held, image, facts) for gfx in wanted]
     worst = [finding for finding in found if finding.verdict != "ok"]
     return worst or ok(f"{listed(wanted)}: {image.gfx_source or 'its list'} has {listed(held, 12)}")
+
+
+def _untold(wanted: tuple[str, ...], image: ImageView, facts: Facts) -> Answer:
+    """Nobody tells the image's targets: what a plan refuses it for all the same is told here too."""
+    from rocenv.rules.rank import verdict
+
+    known = _known(image)
+    judged = {gfx: verdict(known, (gfx,), facts.host) for gfx in wanted} if known is not None else {}
+    for gfx, one in judged.items():
+        if one.kind == "target":
+            fix = f"take an image for {gfx}: {_instead(gfx, image, facts)}"
+            return warn(f"{gfx}; {image.reference}", one.refusal or "", fix)
+    return skip(f"nobody tells which targets {image.reference} holds code for")
 
 
 def _wanted(facts: Facts) -> tuple[str, ...]:
