@@ -38,7 +38,9 @@ class Site:
     def push(self, words: str, *, mirrored: bool = False) -> str:
         """Put an image that says these words under the tag, and perhaps into the mirror; its id."""
         made = self.bed.docker("create", f"--label=words={words}", "rocenv/small:1", "true").stdout.strip()
-        identity = self.bed.docker("commit", f"--change=LABEL words={words}", made).stdout.strip()
+        identity = self.bed.docker(
+            "commit", f"--change=LABEL words={words} site={self.repository}", made
+        ).stdout.strip()
         self.bed.docker("rm", made)
         for name in (self.image, *([f"{REGISTRY}/mirror/{self.repository}:1"] if mirrored else [])):
             assert self.bed.docker("tag", identity, name).returncode == 0
@@ -47,12 +49,12 @@ class Site:
         return identity
 
     def forget(self) -> None:
-        """Take every copy off the engine, with the containers that use them."""
+        """Take every copy off the engine, and what was built on it, with the containers that use them."""
         self.bed.rocenv("down")
-        found = self.bed.docker("images", "--format", "{{.ID}} {{.Repository}}").stdout.splitlines()
-        named = {line.split()[0] for line in found if self.repository in line}
-        if named:
-            self.bed.docker("rmi", "-f", *named)
+        for _ in range(3):  # what was built on an image goes before that image can
+            found = self.bed.docker("images", "-q", f"--filter=label=site={self.repository}").stdout.split()
+            if found:
+                self.bed.docker("rmi", "-f", *dict.fromkeys(found))
 
     def drop(self, what: str, *, repository: str | None = None) -> None:
         """Take a tag (`tags/1`) or all digests (`revisions`) out of the registry's store."""

@@ -56,9 +56,11 @@ def _fetched(found: Found, writer: Writer, progress: Progress) -> Image:
     from rocenv.engine.registry import blob
 
     manifest = found.manifest
+    for one in manifest.layers:
+        progress(PullEvent(_short(one.digest), "Waiting"))
     for one in (manifest.config, *manifest.layers):
         path = Blob(one.digest, one.size, one.media_type).path
-        layer = one.digest.partition(":")[2][:12]
+        layer = _short(one.digest)
         if path not in writer.names:
             writer.stream(one.size, _shown(blob(found, one), layer, one.size, progress), lambda path=path: path)  # type: ignore[misc]
         progress(PullEvent(layer, "Pull complete", one.size, one.size))
@@ -66,6 +68,10 @@ def _fetched(found: Found, writer: Writer, progress: Progress) -> Image:
     writer.add(own.path, manifest.raw)
     config = Blob(manifest.config.digest, manifest.config.size, manifest.config.media_type)
     return Image(own, config, tuple(Blob(one.digest, one.size, one.media_type) for one in manifest.layers))
+
+
+def _short(digest: str) -> str:
+    return digest.partition(":")[2][:12]
 
 
 def _shown(pieces: Iterator[bytes], layer: str, size: int, progress: Progress) -> Iterator[bytes]:

@@ -46,7 +46,7 @@ def load(engine: Engine, path: Path, folder: Path, *, force: bool, tell: Tell) -
 
     Raises UsageError for a bundle that is not sound and for files that would be overwritten, before anything is done.
     """
-    tell(f"verifying {path}")
+    tell(f"verifying every byte of {path}")
     with opened(path) as bundle:
         wanted = list(_wanted(bundle, folder))
         placed = [(one, _action(one, force=force)) for one in wanted]
