@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from rocenv.checks.logs import lines_of, pairs
 
@@ -127,7 +128,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"[sg]et_mempolicy|mbind|move_pages", ("seccomp.mempolicy",)),
     (r"rlimit|memlock|ibv_|net/socket|net/ib : no device|using network socket", ("host.memlock",)),
     # Room
-    (r"posix_fallocate|bus error|ncclshm|/dev/shm|\b64 ?mb\b|shared memory|/torch_\d", _SHM),
+    (r"posix_fallocate|bus error|ncclshm|/dev/shm|shared memory|/torch_\d", _SHM),
     (r"no space left|disk quota", ("engine.disk", "engine.inodes", "engine.second-store")),
     # Registries
     (r"no matching manifest|exec format error|no matching image|does not match the .*platform", ("image.arch",)),
@@ -137,19 +138,29 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("image.resolve",)),
     (r"failed to resolve reference|server misbehaving", ("image.resolve",)),
     (r"/v2/\"?:|temporary failure in name resolution|lookup \S+ on ", ("image.resolve",)),
-    # Several GPUs
+    # What may mean anything: VAGUE of them
+    (r"\b64 ?mb\b", _SHM),
     (r"\bhangs?\b|\bhung\b", ("host.iommu-pt", *_SHM, "gpu.reset")),
     (r"latency|\bslow", ("host.numa-balancing",)),
     (r"permission denied|cannot access gpu|cannot use the gpu", (*_CLOSED, *_BAKED, "k8s.gid-uniform")),
 )  # fmt: skip
+VAGUE = 4  # rows, the last: what they point to comes after what other lines do
 _ROWS = [(re.compile(pattern), checks) for pattern, checks in TABLE]
 
 
 def matched(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The lines of a text that are known, each with the checks that it points to.
+    """The lines of a text that are known, each with the checks that it points to."""
+    for written, row in _known(text):
+        yield written, TABLE[row][1]
+
+
+@lru_cache(maxsize=2)  # asked for its lines, then for its checks
+def _known(text: str) -> tuple[tuple[str, int], ...]:
+    """The lines that are known, each with its row of the table.
 
     A line that says nothing alone, and neither does the next, may be a half of one that was broken in two.
     """
+    known: list[tuple[str, int]] = []
     before: int | None = None
     for written, told, both in pairs(list(lines_of(text))):
         row = _row(told)
@@ -159,8 +170,9 @@ def matched(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             if joined is not None and (following is None or joined < following):
                 row = joined
         if row is not None:
-            yield written, TABLE[row][1]
+            known.append((written, row))
         before = row
+    return tuple(known)
 
 
 def _row(told: str) -> int | None:
@@ -168,5 +180,6 @@ def _row(told: str) -> int | None:
 
 
 def pointed(text: str) -> tuple[str, ...]:
-    """The checks that a text points to, each once, in the order in which its lines do."""
-    return tuple(dict.fromkeys(name for _, checks in matched(text) for name in checks))
+    """The checks that a text points to, each once, in the order in which its lines do, vague ones last."""
+    rows = sorted((row for _, row in _known(text)), key=lambda row: row >= len(TABLE) - VAGUE)
+    return tuple(dict.fromkeys(name for row in rows for name in TABLE[row][1]))

@@ -108,7 +108,10 @@ def _told(
 
     worst = verdict(findings)
     if not as_json:
-        console.data(doctor_text(findings, worst, every=every))
+        from rocenv.checks.symptoms import pointed
+
+        asked = pointed(facts.log) if facts.log is not None else ()
+        console.data(doctor_text(findings, worst, every=every, asked=asked))
     mended: list[Mended] = []
     if fix:
         from rocenv.cli.mending import mend

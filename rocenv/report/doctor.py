@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rocenv.model.check import LAYERS, Check, Finding
 from rocenv.report.text import one_line
@@ -38,9 +38,14 @@ def _finding(one: Finding) -> Answer:
     }
 
 
-def doctor_text(findings: Sequence[Finding], verdict: str, *, every: bool = False) -> str:
-    """The same for people: `every` shows the checks too that have nothing to say."""
-    parts = [_block(one) for word in _ORDER if every or word not in _FOLDED for one in findings if one.verdict == word]
+def doctor_text(findings: Sequence[Finding], verdict: str, *, every: bool = False, asked: Collection[str] = ()) -> str:
+    """The same for people: `every` shows the checks too that have nothing to say, `asked` those of them by name."""
+    parts = [
+        _block(one)
+        for word in _ORDER
+        for one in findings
+        if one.verdict == word and (every or word not in _FOLDED or one.check in asked)
+    ]
     return "\n\n".join([*parts, _closing(findings, verdict, every=every)])
 
 

@@ -128,6 +128,13 @@ def test_colours_prefixes_quotes_languages_and_broken_lines_are_no_matter(text: 
     assert check in pointed(text)
 
 
+def test_what_may_mean_anything_comes_last() -> None:
+    log = "slow request\npermission denied: /data/x\nRuntimeError: No HIP GPUs are available\nPCI rejects atomics\n"
+    assert next(iter(matched(log)))[0] == "slow request"
+    assert pointed(log)[0] == "render.access"
+    assert pointed(log).index("pci.atomics") < pointed(log).index("host.numa-balancing")
+
+
 def test_lines_that_do_not_belong_together_are_not_joined() -> None:
     assert pointed("loading firmware\nall is well\nmissing nothing\n") == ()
     assert [line for line, _ in matched("one device\nPCI rejects atomics\nthe end")] == ["PCI rejects atomics"]

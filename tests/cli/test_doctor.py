@@ -118,6 +118,14 @@ def test_a_symptom_leads(host: Build, ask: Ask, monkeypatch: pytest.MonkeyPatch)
     assert answer["findings"][0]["check"] == "render.access"
 
 
+def test_what_a_symptom_points_to_is_shown_though_it_is_well(host: Build, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--host", host(run_as=ROOT), "--symptom", "RuntimeError: No HIP GPUs are available"]) == 0
+    text = capsys.readouterr().out
+    assert "ok    render.access: /dev/dri/renderD128" in text
+    assert "skip  smoke.count: " in text
+    assert "pci.gpu" not in text
+
+
 def test_a_log_can_be_the_evidence(host: Build, ask: Ask) -> None:
     log = "HSA Error:  Incompatible kernel and userspace, Vega 20 disabled. Upgrade amdgpu."
     code, answer = ask("--host", host(run_as=ROOT), "--symptom", log)
