@@ -171,15 +171,29 @@ def main() -> None:
             cases[place.stem] = measure(place, options.rounds, Path(folder) / "cache")
         size = (Path(folder) / "layer").stat().st_size
     one, two = (cases[f"gzip × {times}"]["audit_s"] for times in (1, 2))
-    answer = {"version": 1, "layer_bytes": size, "cases": cases, "twice_the_bytes_take": round(two / one, 2)}
+    answer: dict[str, Any] = {"version": 1, "layer_bytes": size, "cases": cases, "twice_the_bytes_take": two / one}
+    answer["limits"] = limits(cases, two / one)
     text = json.dumps(answer, indent=2, ensure_ascii=False)
     if options.json:
         options.json.write_text(text + "\n")
     print(text)
-    if any(case["share_of_speed"] < LEAST for name, case in cases.items() if not name.startswith("plain")):
-        sys.exit("error: the audit takes more than twice of what reading and decompressing takes alone")
-    if any(case["peak_bytes"] > MOST_MEMORY for case in cases.values()):
-        sys.exit("error: the audit holds more than 200 MB")
+    if not all(limit["ok"] for limit in answer["limits"]):
+        sys.exit("error: a figure is over its limit")
+
+
+def limits(cases: dict[str, Any], twice: float) -> list[dict[str, object]]:
+    """The figures to reach; plain layers have nothing to be decompressed, and are shown for comparison."""
+    found = [
+        ("rocenv audit (" + name + ")", "reading alone / 0.5", case["audit_s"] * LEAST / case["alone_s"])
+        for name, case in cases.items()
+        if not name.startswith("plain")
+    ]
+    peak = max(case["peak_bytes"] for case in cases.values())
+    found += [("peak of memory", "200 MB", peak / MOST_MEMORY), ("twice the bytes", "2.5 × the time", twice / 2.5)]
+    return [
+        {"case": name, "limit": rule, "share_of_limit": round(share, 3), "ok": share <= 1}
+        for name, rule, share in found
+    ]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The speed figures: everything that is compared is measured side by side in one run, and reported as ratios.
 
-    ./dev bench [start] [detect] [engine] [--rounds N] [--json FILE]
+    ./dev bench [audit] [start] [detect] [engine] [--rounds N] [--json FILE]
 
 Units, measured in the same run: P is a bare `python -c pass`, T a two-command Typer program that does nothing.
 `detect` lays a host of 63 partitions over /sys in a mount namespace of its own (root); `engine` runs in the test bed.
@@ -200,7 +200,21 @@ def engine(report: Report, rounds: int, folder: Path) -> None:
     spend([*ROCENV, "down", "--volumes"])
 
 
-GROUPS = {"start": start, "detect": detect, "engine": engine}
+def audit(report: Report, rounds: int, folder: Path) -> None:
+    """`rocenv audit` of a saved image against reading and decompressing its layers alone: benchmarks/audit.py."""
+    result = folder / "audit.json"
+    argv = [PYTHON, str(CHECKOUT / "benchmarks" / "audit.py"), "--rounds", str(min(rounds, 5)), "--json", str(result)]
+    subprocess.run(
+        argv, stdout=subprocess.DEVNULL, check=False
+    )  # it ends with an error where a figure is over its limit
+    answer = json.loads(result.read_text())
+    for name, case in answer["cases"].items():
+        report.medians[f"reading alone ({name})"] = case["alone_s"] * 1000
+        report.medians[f"rocenv audit ({name})"] = case["audit_s"] * 1000
+    report.limits += answer["limits"]
+
+
+GROUPS = {"audit": audit, "start": start, "detect": detect, "engine": engine}
 
 
 def main() -> None:

@@ -90,6 +90,8 @@ def _read(child: subprocess.Popen[bytes], reference: str, engine: Engine) -> Lay
     try:
         return read_layer(_piped(child), reference, Room())
     except ImageError:
+        if child.stdout is not None and child.stdout.read(1):
+            raise  # there is more: it did not break off, and is not to be read into memory
         said = process.finish(child, _ENDING)
         if said.status != 0:
             raise _words(engine, said.stderr, reference) from None
@@ -119,7 +121,7 @@ def from_registry(engine: Engine | None, reference: Reference, *, platform: str 
     found = registry.find(reference, config, platform=platform)
 
     def read(tell: Tell) -> Read:
-        with closing(found.session):
+        with closing(found):
             room, layers = Room(), []
             for number, one in enumerate(found.manifest.layers, 1):
                 tell(f"reading layer {number} of {len(found.manifest.layers)} ({_size(one.size)})")

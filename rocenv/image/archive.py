@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from rocenv.catalog.references import Reference
 from rocenv.errors import ImageError
 from rocenv.image.layer import Layer, Room, read_layer
 from rocenv.image.stream import GZIP, ZSTD, DamagedError, expanded
 from rocenv.image.tar import FILE, FOLDER, Tar, plain_path
 
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
-_DOCUMENT = 4 << 20  # bytes of a manifest or a configuration at most
+_DOCUMENT = 1 << 20  # bytes of a manifest or a configuration at most
 _TELLING = 512  # bytes that tell what a member is: a tar's first header
 _ANEW = "save it anew: `docker save -o FILE IMAGE`"
 _HOPS = 4
@@ -188,11 +189,11 @@ def _chosen(
     """The entry that is meant: by its name where one is asked for, else the only one."""
     if wanted is not None:
         tag = wanted.rpartition(":")[2]
-        hits = [entry for entry, names in named if {wanted, f"docker.io/{wanted}", f"localhost/{wanted}"} & set(names)]
-        hits = hits or [entry for entry, names in named if tag in names]
+        hits = [entry for entry, names in named if any(_same(name, wanted) for name in names)]
+        hits = hits or [entry for entry, names in named if tag in names]  # as OCI layouts name images
         if hits:
             return hits[0]
-    if len(named) == 1 and wanted is None:
+    if len(named) == 1 and (wanted is None or not named[0][1]):
         return named[0][0]
     there = ", ".join(sorted({name for _, names in named for name in names})[:8]) or "no names"
     if not named:
@@ -202,6 +203,15 @@ def _chosen(
     raise ImageError(
         f"`{archive}` holds {len(named)} images: {there}", f"`rocenv audit IMAGE --from {archive}` with one of these"
     )
+
+
+def _same(name: str, wanted: str) -> bool:
+    """Whether a name in an archive is the one that is meant; podman puts `localhost/` before names of its own."""
+    try:
+        one, other = Reference.parse(name), Reference.parse(wanted)
+    except ValueError:
+        return False
+    return one.full == other.full or (one.registry == "localhost" and name.partition("/")[2] == other.familiar)
 
 
 def _platform(listed: object, archive: str) -> dict[str, Any]:

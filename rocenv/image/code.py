@@ -26,6 +26,7 @@ _TAIL = 64 << 10  # section names stand at a file's end
 _MOST_ENTRIES, _LONGEST_ID = 1024, 256
 _HOLD = len(BUNDLE) - 1
 _ALIGNED = 8
+_MOST_TARGETS = 256  # of one file: LLVM knows some 70
 _MOST_MISSES = 1000  # magics without a bundle behind them: a file made of these would be looked at for hours
 
 # EF_AMDGPUMACH of e_flags → target.
@@ -47,7 +48,7 @@ _FEATURE = {2: "-", 3: "+"}  # unsupported and any say nothing of what the code 
 
 # `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`, with an environment in its triple or without.
 _DEVICE = re.compile(
-    rb"(?:hip|hipv4|openmp)-[\w.-]*?-(amdgcnspirv|gfx\d+(?:-\d+)?-generic|gfx[0-9a-f]+)((?::[a-z]+[+-])*)"
+    rb"(?:hip|hipv4|openmp)-[\w.-]*?-(amdgcnspirv|gfx\d+(?:-\d+)?-generic|gfx[0-9a-f]{3,6})((?::[a-z]+[+-])*)"
 )
 _KIND = re.compile(rb"(?:host|hip|hipv4|openmp)-[\x20-\x7e]+")
 
@@ -203,7 +204,8 @@ class CodeSearch:
             self._misses += 1
             self.unreadable += found is not None
             return 0
-        self.targets.update(dict.fromkeys(found.targets))
+        if len(self.targets) < _MOST_TARGETS:
+            self.targets.update(dict.fromkeys(found.targets))
         return found.length
 
 

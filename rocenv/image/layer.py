@@ -18,12 +18,13 @@ from rocenv.image.tar import FILE, FOLDER, HARD, LINK, SPARSE, Entry, Tar, plain
 
 _TEXT_LIMIT = 64 << 10
 # What is kept of an image, in bytes: the largest real ones have some 40 000 files of code objects, 10 MB.
-_ROOM = 64 << 20
+_ROOM = 48 << 20
+_MOST_ENTRIES = 10_000_000  # the largest real ones have one million
 _COST = 200  # of one name beside its letters
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
 # Packages of dpkg that tell a release of ROCm or HIP.
 _DPKG = re.compile(rb"rocm|amdrocm|hip|libamdhip|hsa-|libhsa|rccl|librocblas|rocblas|miopen")
-_FLAGS = re.compile(rb"(?<![\w-])gfx[0-9a-f]{3,4}(?: gfx[0-9a-f]{3,4})+(?=\0)")
+_FLAGS = re.compile(rb"(?<![\w-])gfx[0-9a-f]{3,4}(?: gfx[0-9a-f]{3,4}){1,99}(?=\0)")
 
 
 class Found(NamedTuple):
@@ -46,6 +47,13 @@ class Room:
 
     def __init__(self, size: int = _ROOM) -> None:
         self._left = size
+        self._entries = 0
+
+    def count(self) -> None:
+        """Count an entry of a layer. Raises DamagedError where there are more than any real image has."""
+        self._entries += 1
+        if self._entries > _MOST_ENTRIES:
+            raise DamagedError(f"it has more than {_MOST_ENTRIES} entries, as no real one has")
 
     def take(self, *kept: str | bytes) -> None:
         """Take room for these. Raises DamagedError where there is none left."""
@@ -101,6 +109,7 @@ def damaged(name: str, error: DamagedError) -> ImageError:
 def _take(layer: Layer, tar: Tar, entry: Entry, room: Room) -> None:
     """One entry: note what it hides, and what it tells."""
     layer.entries += 1
+    room.count()
     path = plain_path(entry.name)
     if path is None:
         layer.outside += 1
@@ -117,7 +126,7 @@ def _take(layer: Layer, tar: Tar, entry: Entry, room: Room) -> None:
     layer.paths.append(hash(path))
     found = _found(layer, tar, entry, path)
     if found is not None:
-        room.take(path, found.text or b"", found.link or "")
+        room.take(path, found.text or b"", found.link or "", *found.targets)
         layer.found[path] = found
 
 

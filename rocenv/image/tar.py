@@ -14,6 +14,7 @@ from rocenv.image.stream import DamagedError, Stream
 BLOCK = 512
 LONGEST = 4096  # of a path: Linux's own limit
 _HEADER_LIMIT = 1 << 20  # of a pax header; those of real layers hold a few extended attributes
+_KEYS, _SPARSE = ("path", "linkpath", "size"), "GNU.sparse."
 _ZERO = bytes(BLOCK)
 _SPACES = sum(b" " * 8)
 FILE, FOLDER, LINK, HARD, SPARSE, OTHER = "file", "folder", "link", "hard", "sparse", "other"
@@ -71,7 +72,7 @@ class Tar:
                 self._content(size)
                 text = self._extension(size)
                 if kind == b"x":
-                    pax.update(_records(text))
+                    pax = {key: value for key, value in _records(text) if key in _KEYS or key.startswith(_SPARSE)}
                 elif kind != b"g":
                     pax["path" if kind == b"L" else "linkpath"] = _text(text.split(b"\0", 1)[0])
                 continue
@@ -90,7 +91,7 @@ class Tar:
         what = _KINDS.get(kind, OTHER)
         if what == SPARSE:
             self._sparse(header)
-        if any(key.startswith("GNU.sparse.") for key in pax):
+        if any(key.startswith(_SPARSE) for key in pax):
             what, name = SPARSE, pax.get("GNU.sparse.name", name)
         elif what == FILE and name.endswith("/"):
             what = FOLDER  # as old tars write them

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bed import images
+from bed.demo import ROCENV
 
 if TYPE_CHECKING:
     from conftest import TestBed
@@ -120,3 +121,28 @@ def test_an_image_that_is_nowhere(made: TestBed) -> None:
     done = made.rocenv("audit", "own/missing:1", "--from", "engine")
     assert done.returncode == 5
     assert "there is no image `own/missing:1` on the engine" in done.stderr
+
+
+# A docker that sends a signal to whoever calls `docker export`, as somebody would who loses patience.
+SHIM = """#!/bin/sh
+[ "$1" != export ] || kill -{signal} $PPID
+exec {docker} "$@"
+"""
+
+
+@pytest.mark.parametrize(("signal", "left"), [("TERM", 0), ("INT", 0), ("KILL", 1)])
+def test_killed_while_it_reads(signal: str, left: int, made: TestBed) -> None:
+    held = ("ps", "--all", "--quiet", "--filter", "label=rocenv.name=audit")
+    assert made.docker(*held).stdout == "", "an audit that ended leaves nothing"
+    path = made.run("sh", "-c", 'command -v docker; echo "$PATH"').stdout.split()
+    shim = made.project / signal / "docker"
+    shim.parent.mkdir()
+    shim.write_text(SHIM.format(signal=signal, docker=path[0]))
+    shim.chmod(0o755)
+    done = made.run("env", f"PATH={shim.parent}:{path[1]}", str(ROCENV), "audit", IMAGE, "--fresh")
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert len(made.docker(*held).stdout.split()) == left
+    if left:
+        assert made.rocenv("down").returncode == 0
+        assert made.docker(*held).stdout == ""

@@ -197,3 +197,11 @@ def test_nothing_is_written_whatever_the_names_are(tmp_path: Path) -> None:
     read = from_file(path, None).read(lambda _: None)
     assert read.layers[0].outside == 1
     assert [str(one.relative_to(tmp_path)) for one in sorted(tmp_path.rglob("*"))] == ["inside", "inside/image.tar"]
+
+
+@pytest.mark.parametrize("name", ["own/image:1", "docker.io/own/image:1", "localhost/own/image:1"])
+def test_the_same_name_in_other_words(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "image.tar", docker_archive(LAYERS, name))
+    assert gfx(from_file(path, "own/image:1")) == EXPECTED
+    with pytest.raises(ImageError, match="holds no image `own/image:2`"):
+        from_file(path, "own/image:2")

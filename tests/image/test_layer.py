@@ -109,3 +109,9 @@ def test_a_damaged_layer_is_an_image_error_that_names_it() -> None:
     assert caught.value.code == 5
     with pytest.raises(ImageError, match="bzip2"):
         read_layer([b"BZh91AY&SY"], "sha256:1", Room())
+
+
+def test_an_image_of_too_many_entries_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocenv.image.layer._MOST_ENTRIES", 50)
+    with pytest.raises(ImageError, match="more than 50 entries"):
+        read_layer(cut(tarred({str(n): b"" for n in range(60)})), "layer", Room())

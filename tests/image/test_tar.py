@@ -127,3 +127,10 @@ def test_no_change_of_a_tar_is_a_traceback(data: st.DataObject) -> None:
 )  # fmt: skip
 def test_paths_stay_in_the_image(name: str, path: str | None) -> None:
     assert plain_path(name) == path
+
+
+def test_attributes_do_not_pile_up() -> None:
+    """Headers of attributes one after the other, without an entry: the last one counts, and none is kept."""
+    one = tarred({LONG: b"1"}, form=tarfile.PAX_FORMAT)
+    other = tarred({LONG[1:] + "x": b"1"}, form=tarfile.PAX_FORMAT)
+    assert [entry[0] for entry in read(one[:1024] + other)] == [LONG[1:] + "x"]
