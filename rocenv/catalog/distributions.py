@@ -56,7 +56,7 @@ def system(key: str) -> System:
     found = next((one for one in systems() if one.key == key), None)
     if found is None:
         known = ", ".join(one.key for one in systems())
-        raise UsageError(f"`build.os`: there is no system `{key}`", f"there are: {known}")
+        raise UsageError(f"`build.os`: there is no system {key[:60]!a}", f"there are: {known}")
     return found
 
 
@@ -89,7 +89,12 @@ def packages(of: System, template: str, wanted: str | None, components: Sequence
     Raises UsageError, with the combinations that there are, where there is none.
     """
     there = available(of, template)
-    allowed = Constraint.parse(wanted) if wanted else None
+    try:
+        allowed = Constraint.parse(wanted) if wanted else None
+    except ValueError as error:
+        raise UsageError(
+            f"`image.rocm`: {wanted[:60]!a} names no releases", "write it like `7.2` or `>=7.0,<10`"
+        ) from error
     fitting = [version for version in there if allowed is None or allowed.allows(version)]
     if not fitting:
         raise _impossible(of, template, wanted, there)
@@ -123,7 +128,7 @@ def _names(
     missing = next((one for one in components if one not in there), None)
     if missing is not None:
         raise UsageError(
-            f"`build.components`: there is no package of `{missing}` there", f"there are: {', '.join(there)}"
+            f"`build.components`: there is no package of {missing[:60]!a} there", f"there are: {', '.join(there)}"
         )
     filled = {"{minor}": "{}.{}".format(*rocm.minor), "{dev}": "dev" if manager == "apt" else "devel"}
     found = []

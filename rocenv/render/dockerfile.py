@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rocenv.errors import UsageError
-from rocenv.render.dockerfile_words import FILTERS, Quoted
+from rocenv.render.dockerfile_words import FILTERS, Quoted, shown
 from rocenv.resources import data_folder
 
 if TYPE_CHECKING:
@@ -98,4 +98,6 @@ def _passed(value: Any) -> Any:
 def _unknown(environment: SandboxedEnvironment, name: str) -> UsageError:
     known = sorted({file.rpartition("/")[2].removesuffix(END) for file in environment.list_templates() if END in file})
     known.remove("base")
-    return UsageError(f"there is no Dockerfile template `{name.removesuffix(END)}`", f"there are: {', '.join(known)}")
+    return UsageError(
+        f"there is no Dockerfile template {shown(name.removesuffix(END))}", f"there are: {', '.join(known)}"
+    )

@@ -129,6 +129,6 @@ def package(manager: str, text: str, *, context: bool) -> str:
         raise UsageError(f"{where} is an option, not a package", "of pip's options only `-r FILE` may stand there")
     if local and not context:
         raise UsageError(f"{where} is a file, and the build has no folder to take it from", "`build: {context: .}`")
-    if not text.strip() or ".." in text.split("/"):
+    if not (text[:1].isalnum() or local) or "<<" in text or ".." in text.split("/"):
         raise UsageError(f"{where} is no package", "name one a line: `transformers>=4.40`, `./wheels/own.whl`")
     return text

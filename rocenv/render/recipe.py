@@ -15,7 +15,7 @@ from rocenv.catalog.images import describe
 from rocenv.catalog.references import Reference
 from rocenv.errors import UsageError
 from rocenv.model.recipe import Recipe
-from rocenv.render.dockerfile_words import package, plain
+from rocenv.render.dockerfile_words import package, plain, shown
 from rocenv.resources import data_folder
 from rocenv.rules.secrets import is_secret
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TEMPLATE = "on-image"
 NOBODY = "1000:1000"  # who runs it where nobody says who: any other number does as well
+_TARGET = re.compile(r"gfx[0-9a-f]{3,5}")
 _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Build arguments that BuildKit knows by itself: what is set there would be left in the image.
 _PREDEFINED = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"})
@@ -47,6 +48,9 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     bare = distributions.system(wish.os) if wish.os else distributions.system_of(base)
     gfx = wish.gfx or tuple(dict.fromkeys(gpu.gfx for gpu in plan.gpus if gpu.gfx))
     rocm = None
+    wrong = next((target for target in gfx if not _TARGET.fullmatch(target)), None)
+    if wrong is not None:
+        raise UsageError(f"`build.gfx`: {shown(wrong)} is no gfx target", "write it like `gfx942`")
     if template in distributions.FROM_SYSTEM:
         if bare is None:
             keys = ", ".join(one.key for one in distributions.systems())
