@@ -93,7 +93,7 @@ def packages(of: System, template: str, wanted: str | None, components: Sequence
         allowed = Constraint.parse(wanted) if wanted else None
     except ValueError as error:
         raise UsageError(
-            f"`image.rocm`: {wanted[:60]!a} names no releases", "write it like `7.2` or `>=7.0,<10`"
+            f"`image.rocm`: {str(wanted)[:60]!a} names no releases", "write it like `7.2` or `>=7.0,<10`"
         ) from error
     fitting = [version for version in there if allowed is None or allowed.allows(version)]
     if not fitting:
