@@ -10,6 +10,8 @@ from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.table import keys, load
 from rocenv.catalog.versions import Version
 
+_NAMES_OF_ROWS = ("of", "line", "way", "source")  # what says of a row what it is about, and where it was read
+
 
 class Entry(NamedTuple):
     """A thing and its facts, in the order in which people want them; `sources`: fact → source, as its table says it."""
@@ -246,9 +248,10 @@ def hazard(row: Mapping[str, Any]) -> Entry:
     return _entry("hazard", row["id"], "hazards", said, {"hazard": row["source"]})
 
 
-def general(parts: Sequence[str]) -> Iterator[Entry]:
+def general(table: str, parts: Sequence[str]) -> Iterator[Entry]:
     """Rules of what goes with what, and where packages come from."""
     for part in parts:
-        for row in load("support").get(part, ()):
-            said = {key: value for key, value in row.items() if key not in ("of", "line", "source")}
-            yield _entry(part, row.get("of") or row["line"], "support", said, {next(iter(said)): row["source"]})
+        for row in load(table).get(part, ()):
+            said = {key: value for key, value in row.items() if key not in _NAMES_OF_ROWS}
+            name = next(row[key] for key in _NAMES_OF_ROWS if key in row)
+            yield _entry(part, name, table, said, {next(iter(said)): row["source"]})

@@ -78,6 +78,12 @@ class CatalogImage(NamedTuple):
         return gpus.covered(gfx, self.gfx)
 
     @property
+    def unverified(self) -> tuple[str, ...]:
+        """The facts that hang on hearsay."""
+        named = tuple(name for name, source in self.sources.items() if name != "gfx" and not verified("images", source))
+        return named if self.gfx is None or self.gfx_verified else (*named, "gfx")
+
+    @property
     def version(self) -> Version | None:
         """The version of what its family is for: of vLLM in an image of vLLM, the family's own release in Primus."""
         main = _family(self.family).main
@@ -175,7 +181,7 @@ def _image(name: str, reference: Reference, entry: Mapping[str, Any] | None = No
     said = {**table["repositories"][reference.repository], **in_tag, **entry.get("facts", {})}
     facts, sources, quirks = _gathered(table, said)
     rocm = Version.parse(said["rocm"]) if "rocm" in said else None
-    gfx, seen, gfx_source = _targets(table, said, facts, sources, rocm)
+    gfx, seen, gfx_source, sure = _targets(table, said, facts, sources, rocm)
     python_path = facts.get("python_env")
     return CatalogImage(
         family=name,
@@ -186,7 +192,7 @@ def _image(name: str, reference: Reference, entry: Mapping[str, Any] | None = No
         frameworks={key: value for key, value in said.items() if key not in grammar.PLAIN},
         flavor=said.get("flavor"),
         gfx=gfx,
-        gfx_verified=gfx_source is not None and verified("images", gfx_source),
+        gfx_verified=sure,
         gfx_source=gfx_source,
         compiler=table.get("compiler", False),
         user=facts.get("user"),
@@ -238,13 +244,17 @@ def _targets(
     facts: Mapping[str, Any],
     sources: Mapping[str, str],
     rocm: Version | None,
-) -> tuple[tuple[str, ...] | None, tuple[str, ...], str | None]:
-    """The gfx targets in an image, those of them on which it was seen to run, and where that was read."""
+) -> tuple[tuple[str, ...] | None, tuple[str, ...], str | None, bool]:
+    """The gfx targets in an image, those on which it was seen to run, where that was read, whether it is verified."""
+    named = table.get("targets", {}).get(said["target"]) if "target" in said else facts.get("gfx")
+    if named is None:
+        return None, (), None, False
     if "target" in said:
-        named = table["targets"].get(said["target"])
-        return (tuple(named["gfx"]), tuple(named.get("seen", ())), named["source"]) if named else (None, (), None)
-    wanted = facts.get("gfx")
-    if wanted != "release":
-        return (None, (), None) if wanted is None else (tuple(wanted), (), sources["gfx"])
+        return tuple(named["gfx"]), tuple(named.get("seen", ())), named["source"], verified("images", named["source"])
+    source = sources["gfx"]
+    if named != "release":
+        return tuple(named), (), source, verified("images", source)
     release = releases.release(rocm) if rocm else None
-    return (release.gfx, (), sources["gfx"]) if release and release.gfx else (None, (), None)
+    if release is None or release.gfx_source is None:
+        return None, (), None, False
+    return release.gfx, (), source, verified("images", source) and verified("releases", release.gfx_source)

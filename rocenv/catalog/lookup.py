@@ -122,8 +122,8 @@ def _pci(word: str) -> Iterator[Entry]:
 
 
 def _target(word: str) -> Iterator[Entry]:
-    table, wanted = load("gpus"), word.lower()
-    if not _GFX.fullmatch(word):
+    table, wanted = load("gpus"), word.lower().partition(":")[0]  # gfx90a:sramecc+:xnack- is gfx90a
+    if not _GFX.fullmatch(wanted):
         return
     if wanted in table["targets"]:
         yield entries.target(wanted)
@@ -189,6 +189,11 @@ def _hazards(word: str) -> Iterator[Entry]:
     if wanted in ("hazard", "hazards"):
         yield from (entries.hazard(row) for row in rows)
     elif wanted in ("rules", "rule", "indexes", "index"):
-        yield from entries.general(("rules", "systems", "conflicts") if wanted.startswith("rule") else ("indexes",))
+        if wanted.startswith("rule"):
+            yield from entries.general("support", ("rules", "systems", "conflicts"))
+            yield from entries.general("images", ("notes",))
+        else:
+            yield from entries.general("support", ("indexes",))
+            yield from entries.general("images", ("build",))
     else:
         yield from (entries.hazard(row) for row in rows if row["id"] == wanted)

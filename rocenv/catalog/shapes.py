@@ -46,6 +46,7 @@ _REPOSITORY = re.compile(r"[a-z0-9]+(?:[._/-]+[a-z0-9]+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _PATH = re.compile(r"/[^\x00-\x1f]{0,200}")
 _SOURCES = Each(Record({"what": str}, {"date": _date, "hearsay": bool}), _WORD)
+_SAYING = Record({"of": str, "says": str, "source": str})
 _HEAD = {"date": _date, "sources": _SOURCES}
 
 _FACT = Record(
@@ -153,7 +154,6 @@ _HAZARD = Record(
         "refuses": bool,
     },
 )
-_SAYING = Record({"of": str, "says": str, "source": str})
 _SUPPORT = Record(
     {
         **_HEAD,
@@ -194,14 +194,18 @@ _SUPPORT = Record(
 SHAPES: Mapping[str, Record] = {
     "distributions": Record({**_HEAD, **DISTRIBUTIONS}),
     "images": Record(
-        {**_HEAD, "families": Each(_FAMILY, _REPOSITORY)}, {"build": [Record({"way": str, "how": str, "source": str})]}
+        {**_HEAD, "families": Each(_FAMILY, _REPOSITORY)},
+        {"build": [Record({"way": str, "how": str, "source": str})], "notes": [_SAYING]},
     ),
     "releases": Record(
         {
             **_HEAD,
             "releases": [_RELEASE],
             "drivers": [
-                Record({"series": _version, "rocm": [_version], "source": str}, {"backward": re.compile("unknown")})
+                Record(
+                    {"series": _version, "rocm": [_version], "source": str},
+                    {"backward": re.compile("unknown"), "instinct": [_version]},
+                )
             ],
         }
     ),

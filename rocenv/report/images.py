@@ -216,6 +216,7 @@ def image_json(image: CatalogImage) -> dict[str, Any]:
         "listed": image.listed,
         "doubtful": image.doubtful,
         "quirks": list(image.quirks),
+        "unverified": list(image.unverified),
         "sources": dict(image.sources),
     }
 

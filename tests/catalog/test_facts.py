@@ -123,3 +123,17 @@ def test_images_are_newer_by_what_their_family_is_for(older: str, newer: str) ->
     assert one is not None
     assert other is not None
     assert one < other
+
+
+def test_a_list_that_a_release_has_by_inference_is_not_verified() -> None:
+    """ROCm 10.1's list of targets was read, that of 10.0 was not."""
+    assert described("rocm/dev-ubuntu-24.04:10.1.0-full").gfx_verified
+    older = described("rocm/dev-ubuntu-26.04:10.0.0-full")
+    assert older.gfx is not None
+    assert not older.gfx_verified
+
+
+def test_the_facts_that_hang_on_hearsay_are_named() -> None:
+    image = described("rocm/pytorch:rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.10.0")
+    assert set(image.unverified) == {"workdir", "size", "gfx"}
+    assert described("rocm/primus:v26.5").unverified == ()

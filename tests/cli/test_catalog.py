@@ -84,6 +84,10 @@ def test_a_target(run: Run) -> None:
     assert halo["read_in"]["mk"]["hearsay"]  # of its override
 
 
+def test_a_target_as_programs_print_it(run: Run) -> None:
+    assert shown(run, "gfx90a:sramecc+:xnack-")[0]["name"] == "gfx90a"
+
+
 @pytest.mark.parametrize(("word", "kind"), [("gfx11-generic", "generic target"), ("gfx110X-dgpu", "packages")])
 def test_a_family_of_targets(run: Run, word: str, kind: str) -> None:
     (found,) = shown(run, word)
