@@ -292,9 +292,9 @@ def test_a_connection_that_is_closed_without_a_word(bad: Hostile) -> None:
         handler.close_connection = True
 
     bad.answers[TAG] = silent
-    assert refused(bad).state == "unreachable"
+    assert (refused(bad).state, "closes the connection" in refused(bad).said) == ("unreachable", True)
     bad.answers[TAG] = Reply(b"{}", length=100)
-    assert refused(bad).state == "unreachable"
+    assert (refused(bad).state, "is cut short" in refused(bad).said) == ("unreachable", True)
 
 
 def test_what_is_no_http(bad: Hostile) -> None:
@@ -303,7 +303,7 @@ def test_what_is_no_http(bad: Hostile) -> None:
         handler.close_connection = True
 
     bad.answers[TAG] = garbage
-    assert refused(bad).state == "unreachable"
+    assert (refused(bad).state, "no sound HTTP" in refused(bad).said) == ("unreachable", True)
 
 
 # blobs

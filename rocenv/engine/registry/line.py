@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from rocenv.engine.registry import surroundings
+from rocenv.engine.registry.faults import fault
 from rocenv.engine.registry.records import RegistryError
 
 if TYPE_CHECKING:
@@ -180,11 +181,7 @@ def said_in_words(url: str) -> Iterator[None]:
     try:
         yield
     except (exceptions.HTTPError, OSError, ValueError) as error:
-        host = urlsplit(url).netloc.rpartition("@")[2]
-        why = surroundings.reason(error)
-        raise RegistryError(
-            "unreachable", f"{host} cannot be reached: {why}", surroundings.advice(error, host)
-        ) from None
+        raise fault(error, urlsplit(url).netloc.rpartition("@")[2]) from None
 
 
 def _onward(url: str, target: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:

@@ -1,15 +1,15 @@
-"""What stands around a connection: certificates as the engine keeps them, proxies, the network's faults in words."""
+"""What stands around a connection: certificates as the engine keeps them, and proxies."""
 
 from __future__ import annotations
 
 import os
-import re
 import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from rocenv.engine.registry.faults import words
 from rocenv.engine.registry.records import RegistryError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def tls(host: str, port: int | None, *, trusting: bool) -> ssl.SSLContext:
         except (OSError, ValueError) as error:
             raise RegistryError(
                 "unreachable",
-                f"{host} cannot be asked: a certificate in {folder} cannot be read ({reason(error)})",
+                f"{host} cannot be asked: a certificate in {folder} cannot be read ({words(error)})",
                 f"`ls -l {folder}` shows whose it is",
             ) from None
     return context
@@ -179,53 +179,3 @@ def _spared(host: str, port: int | None, rules: str) -> bool:
         if (host == bare and not name.startswith((".", "*"))) or host.endswith(f".{bare}"):
             return True
     return False
-
-
-def reason(error: BaseException) -> str:
-    """The network's fault in a few words: the system's own for the innermost, without addresses."""
-    chain = _chain(error)
-    inner = _innermost(chain)
-    by = "the proxy in the environment fails, " if any(type(one).__name__ == "ProxyError" for one in chain) else ""
-    return by + _words(inner)
-
-
-def _words(inner: BaseException) -> str:
-    if isinstance(inner, TimeoutError) or "Timeout" in type(inner).__name__:
-        return "it takes too long to answer"
-    if isinstance(inner, socket.gaierror):
-        return f"its name cannot be resolved ({inner.strerror})"
-    verify = getattr(inner, "verify_message", "")
-    if verify:
-        return f"its certificate is not trusted ({verify})"
-    if isinstance(inner, OSError) and inner.strerror:
-        return inner.strerror.lower() if inner.strerror[1:2].islower() else inner.strerror
-    refusal = re.search(r"Tunnel connection failed: (\d{3})", str(inner))
-    if refusal is not None:
-        return f"it answers {refusal[1]}"
-    return {"RemoteDisconnected": "it closes the connection", "IncompleteRead": "its answer is cut short"}.get(
-        type(inner).__name__, f"it speaks no sound HTTP ({type(inner).__name__})"
-    )
-
-
-def advice(error: BaseException, host: str) -> str:
-    """What mends a fault of the network."""
-    if getattr(_innermost(_chain(error)), "verify_message", None):
-        return f"put the registry's certificate into /etc/docker/certs.d/{host}/ca.crt (a proxy may stand in between)"
-    return "mend the network or proxy; offline, `docker load` brings an image that `docker save` wrote elsewhere"
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """An error and what it came from, the outermost first: by cause, by context, or as urllib3 hands it on."""
-    chain: list[BaseException] = []
-    inner: object = error
-    while isinstance(inner, BaseException) and inner not in chain:
-        chain.append(inner)
-        handed = [one for one in (getattr(inner, "reason", None), getattr(inner, "original_error", None), *inner.args)
-                  if isinstance(one, BaseException)]  # fmt: skip
-        inner = next(iter(handed), None) or inner.__cause__ or inner.__context__
-    return chain
-
-
-def _innermost(chain: list[BaseException]) -> BaseException:
-    """The system's own error, or the last."""
-    return next((one for one in reversed(chain) if isinstance(one, OSError)), chain[-1])
