@@ -56,7 +56,15 @@ def folders() -> tuple[Path, ...]:
     """The folders with tables that are there: the system's, then the user's."""
     user = user_folder()
     found = (SYSTEM / "catalog", *([] if user is None else [user / "catalog"]))
-    return tuple(folder for folder in found if folder.is_dir())
+    return tuple(folder for folder in found if _is_there(folder))
+
+
+def _is_there(folder: Path) -> bool:
+    """One call; a folder that the caller may not look into is none of the caller's."""
+    try:
+        return folder.is_dir()
+    except OSError:
+        return False
 
 
 @cache

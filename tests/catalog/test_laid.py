@@ -95,6 +95,16 @@ def test_without_a_folder_nothing_is_read(tmp_path: Path, monkeypatch: pytest.Mo
     forget()
 
 
+@pytest.mark.parametrize("base", ["/" + "x" * 5000, "relative/folder", "/dev/null", "/proc/1/root/none"])
+def test_a_folder_that_cannot_be_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, base: str) -> None:
+    monkeypatch.setattr(table, "SYSTEM", tmp_path / "none")
+    monkeypatch.setenv("XDG_CONFIG_HOME", base)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    forget()
+    assert table.folders() == ()
+    forget()
+
+
 def bent(**changes: object) -> dict[str, Any]:
     return {**hazard_table(NEWER), **changes}
 

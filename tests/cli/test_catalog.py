@@ -215,3 +215,18 @@ def test_the_status_tells_each_table_and_what_is_wrong_with_one(run: Run, places
     assert rows["images", "rocenv itself"]["used"] == "yes"
     assert "no table has this name" in rows["", str(places.user / "catalog" / "image.json")]["said"]
     assert run("status")[0] == 0
+
+
+@pytest.mark.parametrize("text", ['{"schema": 2, "date": "2027-01-01", "families": {}}', "[" * 100_000, '{"schema": 1'])
+def test_a_catalog_that_cannot_be_read_ends_a_plan_in_words(
+    run: Run, places: Places, capfd: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = places.user / "catalog" / "images.json"
+    path.write_text(text)
+    assert app.run(["plan", "pytorch", "--cpu", "--json"]) == 2
+    out, err = capfd.readouterr()
+    answer = json.loads(out)
+    assert (answer["status"], answer["error"]["kind"]) == ("error", "usage")
+    assert str(path) in answer["error"]["message"]
+    assert str(path) in err
+    assert "Traceback" not in err
