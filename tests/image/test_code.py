@@ -161,11 +161,12 @@ def test_a_file_made_of_magics_does_not_take_hours() -> None:
     assert search.unreadable == 1
 
 
-def test_what_is_in_a_bundle_is_not_looked_at_again() -> None:
+@pytest.mark.parametrize("size", [4096, 1 << 20])
+def test_what_is_in_a_bundle_is_not_looked_at_again(size: int) -> None:
     inner = plain_bundle("gfx906")
-    outer = plain_bundle("gfx942", size=len(inner) + 10)
-    data = outer[: -len(inner) - 10] + inner + bytes(10)
-    assert targets(host_elf(data, plain_bundle("gfx1100"))) == ["gfx942", "gfx1100"]
+    outer = plain_bundle("gfx942", size=3_000_000)
+    data = outer[:2_500_000] + inner + outer[2_500_000 + len(inner) :]
+    assert targets(host_elf(data, plain_bundle("gfx1100")), size) == ["gfx942", "gfx1100"]
 
 
 def test_a_library_whose_code_is_in_kpack_archives() -> None:
