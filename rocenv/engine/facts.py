@@ -81,8 +81,8 @@ def podman_facts(text: str, said: str) -> EngineFacts:
         operating_system=_word(f"{distribution.get('distribution', '')} {distribution.get('version', '')}".strip()),
         kernel=_word(host.get("kernel")),
         machine={"amd64": "x86_64", "arm64": "aarch64"}.get(str(host.get("arch")), _word(host.get("arch"))),
-        runtime=_word(runtime.get("name")),
-        runtimes=tuple(filter(None, (_word(runtime.get("name")),))),
+        runtime=_runtime(runtime),
+        runtimes=tuple(filter(None, (_runtime(runtime),))),
         security=tuple(name for name, key in named if security.get(key)),
         data_root=_word((info.get("store") or {}).get("graphRoot")),
         desktop=False,
@@ -118,6 +118,13 @@ def _mapping(text: str, said: str) -> dict[str, Any]:
 def _security(option: str) -> str:
     """`seccomp` of `name=seccomp,profile=default`."""
     return option.removeprefix("name=").partition(",")[0]
+
+
+def _runtime(told: dict[str, Any]) -> str | None:
+    """The name of podman's OCI runtime: settings may name it by its path, or a script before it; its version tells."""
+    said = str(told.get("version") or "").split()[:1]
+    name = _word(told.get("name"))
+    return said[0] if said and said[0] in ("crun", "runc") else name.rpartition("/")[2] if name else None
 
 
 def _word(value: object) -> str | None:

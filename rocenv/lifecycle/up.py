@@ -76,6 +76,7 @@ def up(
     `ask` is None where nobody can be asked: what would be lost is then an error that names the way out.
     """
     plan = labelled(plan)
+    refused: list[EngineError] = []
     for _ in range(ATTEMPTS):
         found = _there(engine, plan)
         if found:
@@ -83,10 +84,12 @@ def up(
             outcome = _again(engine, found[0], plan, tell=tell, ask=ask, progress=progress, recreate=recreate)
             if outcome is not None:
                 return outcome
-        made = _create(engine, plan, tell=tell, progress=progress)
+        made = _create(engine, plan, refused, tell=tell, progress=progress)
         if made is not None:
             environment, plan = made
             return Outcome(environment, "recreated" if found else "created", plan)
+    if refused:
+        raise refused[-1]
     raise EngineError(f"`{plan.container}` was made and removed by others meanwhile", "`rocenv ps` shows what is there")
 
 
@@ -232,9 +235,12 @@ def _start(engine: Engine, there: Environment, tell: Tell) -> bool:
     return True
 
 
-def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> tuple[Environment, Plan] | None:
+def _create(
+    engine: Engine, plan: Plan, refused: list[EngineError], *, tell: Tell, progress: Progress
+) -> tuple[Environment, Plan] | None:
     """Make and start the plan's container; None where another `up` made one of that name meanwhile.
 
+    None too where the engine made it and could not start it, which may be another's doing: what it said is kept.
     The plan comes back as it was followed: with the image that is here.
     """
     try:
@@ -243,8 +249,9 @@ def _create(engine: Engine, plan: Plan, *, tell: Tell, progress: Progress) -> tu
         if _appears(engine, plan):
             return None
         raise
-    except EngineError:
+    except EngineError as error:
         if _there(engine, plan):
+            refused.append(error)
             return None
         raise
     made = Environment(

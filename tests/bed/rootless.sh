@@ -18,6 +18,7 @@ runtime = "$runtime"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 CONF
+rm -rf "$folder/run" # it names a pause process of namespaces that have ended
 mkdir -p "$folder/home/project" "$folder/run"
 chown -R 1500:1500 "$folder/run" "$folder/home"
 chmod 0700 "$folder/run"

@@ -97,10 +97,22 @@ def test_what_the_doctor_advises_mends_it(podman: Podman) -> None:
 def test_an_environment_opens_its_nodes(podman: Podman, runtime: str, subgid: str) -> None:
     names = f"--engine podman --image {IMAGE} --gpus all"
     look = f"{OPEN}; touch /workspace/made; id -u"
+    within = f"{ROCENV} doctor --engine podman --in terminal > report; echo doctor $?"
     up = f"{ROCENV} up terminal {names} --no-test; {ROCENV} exec --engine podman -- sh -c '{look}'"
-    done = podman(runtime, f"{PULL}; {up}; stat -c %u made; {ROCENV} down --engine podman", subgid=subgid)
-    assert done.stdout.splitlines()[-3:] == ["opened", "1500", "1500"], done.stdout + done.stderr
+    done = podman(runtime, f"{PULL}; {up}; stat -c %u made; {within}; {ROCENV} down --engine podman", subgid=subgid)
+    assert done.stdout.splitlines()[-4:] == ["opened", "1500", "1500", "doctor 0"], done.stdout + done.stderr
     assert done.returncode == 0, done.stderr
+
+
+def test_a_container_that_cannot_be_started_is_told_by_the_engine_s_words(podman: Podman, place: Path) -> None:
+    """podman makes the container and leaves it where its runtime fails: here one that stands in and always does."""
+    runtime = place / "crun"
+    runtime.write_text('#!/bin/sh\ncase " $* " in *" start "*) exit 1; esac\nexec crun "$@"\n')
+    runtime.chmod(0o755)
+    done = podman(str(runtime), f"{PULL}; {ROCENV} up terminal --engine podman --image {IMAGE} --no-test")
+    assert done.returncode == 4
+    assert "error: `podman` said: " in done.stderr
+    assert "by others" not in done.stderr
 
 
 def test_a_user_without_subordinate_ids(podman: Podman) -> None:

@@ -112,6 +112,20 @@ def test_podman_is_read() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ({"name": "/usr/bin/crun", "version": "crun version 1.8.1\ncommit: f8a0"}, "crun"),  # as podman 4.3 was told
+        ({"name": "/opt/wrapper", "version": "runc version 1.1.5\nspec: 1.0.2"}, "runc"),
+        ({"name": "/usr/local/bin/youki", "version": ""}, "youki"),
+        ({}, None),
+    ],
+)
+def test_podman_s_runtime_may_be_named_by_its_path(told: dict[str, str], name: str | None) -> None:
+    info = {**PODMAN, "host": {**PODMAN["host"], "ociRuntime": told}}
+    assert podman_facts(json.dumps(info), "").runtime == name
+
+
 def test_podman_under_dockers_name_is_podman() -> None:
     assert docker_facts(json.dumps(PODMAN), "", SOCKET).kind == "podman"
 
