@@ -62,6 +62,10 @@ def command(
         from rocenv.plan.here import settled
 
         plan = settled(plan, program.images_here([plan.image.reference, *plan.image.equals]))
+    if program is not None and plan.image.ids and plan.image.base is None:
+        from rocenv.lifecycle.digests import here
+
+        plan = plan._replace(image=here(program, plan.image) or plan.image)
     argv = run_argv(plan)
     if as_json:
         console.data_json(plan_json(plan, argv))

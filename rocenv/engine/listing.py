@@ -7,6 +7,7 @@ asked for by name in a template of JSON strings. Podman knows no such template, 
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,17 @@ def podman_environments(text: str) -> list[Environment]:
     ]
 
 
+def _named(image: str, labels: dict[str, str]) -> str:
+    """What an image is called: where a container was made of a mere id, as its plan called it."""
+    if re.fullmatch(r"(sha256:)?[0-9a-f]{12,64}", image):
+        try:
+            planned = json.loads(labels.get("rocenv.decided", "")).get("image")
+        except (ValueError, AttributeError, RecursionError):
+            return image
+        return planned if isinstance(planned, str) else image
+    return image
+
+
 def _iso(created: str) -> str:
     """Docker's `2026-12-01 10:28:59 +0000 UTC` in the form of ISO 8601."""
     day, clock, zone, *_ = [*created.split(), "", "", ""]
@@ -82,7 +94,7 @@ def _environment(
         project=labels.get("rocenv.project", ""),
         profile=labels.get("rocenv.profile", ""),
         state=state.lower(),
-        reference=image,
+        reference=_named(image, labels),
         digest=None,
         plan=labels.get("rocenv.plan", ""),
         gpus=labels.get("rocenv.gpus", ""),

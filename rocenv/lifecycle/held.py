@@ -69,6 +69,10 @@ def held(wished: Profile, folder: Path, mode: str) -> Held:
     lines = changed(locked, wished)
     if not lines:
         return Held(pinned(wished, locked), locked)
+    if wished.origins.get("image.reference") == "--image":
+        if mode == AUTO:
+            return Held(wished)  # the plan says itself by what its image is named
+        raise PolicyError(f"`--image` names another image than `{FILE}` holds", f"leave `--image` or `--{mode}` away")
     what = f"`{FILE}` was made for another wish of `{wished.name}`: {'; '.join(lines)}"
     mend = f"`rocenv lock {wished.name}` locks what it wishes now"
     if mode != AUTO:

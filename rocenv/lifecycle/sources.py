@@ -74,12 +74,16 @@ def learn(sources: Sources, reference: Reference, *, anew: bool) -> Digests:
 
 
 def of_engine(sources: Sources, reference: Reference) -> Digests | None:
-    """What the engine's copy says; None where it has none, or one that came from no registry."""
-    facts = sources.engine.image(reference.familiar) if sources.engine else None
-    if facts is None or facts.digest is None:
+    """What the engine's copy says; None where it has none, or one that came from another repository, or from none."""
+    engine = sources.engine
+    facts = engine.image(reference.familiar) if engine else None
+    if engine is None or facts is None or facts.digest is None:
+        return None
+    if engine.image(replace(reference, tag=None, digest=facts.digest).familiar) is None:
         return None
     platform = f"linux/{facts.machine}" if facts.machine else PLATFORM
-    return Digests(facts.digest, {platform: LockedPlatform(image=facts.id)}, "the copy that is here")
+    identity = facts.id if ":" in facts.id else f"sha256:{facts.id}"  # as podman tells it
+    return Digests(facts.digest, {platform: LockedPlatform(image=identity)}, "the copy that is here")
 
 
 def of_registry(sources: Sources, reference: Reference) -> Digests:

@@ -127,9 +127,13 @@ def test_a_registry_that_does_not_answer_leaves_it_unchecked(site: Site) -> None
     )
     assert "the engine has it" in checks["digest"]["why"]
     # The image is here under another name, and counts by its id.
+    planned = json.loads(site.well("plan", "--frozen", "--json"))
     said = site.well("up", "--no-test", "--frozen")
     assert "started" in said
-    assert json.loads(site.well("up", "--no-test", "--frozen", "--json"))["action"] == "used"
+    assert site.runs() in planned["argv"]  # what plan shows is what runs
+    there = json.loads(site.well("up", "--no-test", "--frozen", "--json"))
+    assert there["action"] == "used"
+    assert there["environment"]["reference"].startswith(f"{dead}@sha256:")
 
 
 def test_a_build_on_a_locked_image_that_came_from_a_mirror(site: Site) -> None:
@@ -170,6 +174,50 @@ def test_where_it_cannot_be_written_the_old_lock_stays(site: Site) -> None:
     site.bed.project.chmod(0o755)
     assert site.lock.read_bytes() == before
     assert [one.name for one in site.bed.project.iterdir() if one.name.startswith(".")] == []
+
+
+INDEX = "application/vnd.oci.image.index.v1+json"
+PUT = """
+import json, sys, urllib.request as ask
+index, *entries = json.loads(sys.argv[1])
+manifests = []
+for architecture, at in entries:
+    request = ask.Request(at, headers={"Accept": "application/vnd.docker.distribution.manifest.v2+json"})
+    with ask.urlopen(request) as answer:
+        told = answer.headers
+    kind, digest, size = (told[one] for one in ("Content-Type", "Docker-Content-Digest", "Content-Length"))
+    platform = {"os": "linux", "architecture": architecture}
+    manifests.append({"mediaType": kind, "digest": digest, "size": int(size), "platform": platform})
+whole = {"schemaVersion": 2, "mediaType": sys.argv[2], "manifests": manifests}
+put = ask.Request(index, json.dumps(whole).encode(), {"Content-Type": sys.argv[2]}, method="PUT")
+with ask.urlopen(put) as answer:
+    print(answer.headers["Docker-Content-Digest"])
+"""
+
+
+def test_of_an_index_every_platform_is_locked_and_the_right_one_runs(site: Site) -> None:
+    at = f"http://{REGISTRY}/v2/{site.repository}/manifests"
+    arm = site.push("arm")
+    assert site.bed.docker("tag", site.image, f"{REGISTRY}/{site.repository}:arm").returncode == 0
+    assert site.bed.docker("push", f"{REGISTRY}/{site.repository}:arm").returncode == 0
+    amd = site.push("amd")
+    words = json.dumps([f"{at}/1", ["arm64", f"{at}/arm"], ["amd64", f"{at}/1"]])
+    put = site.bed.run("python3", "-c", PUT, words, INDEX)
+    assert put.returncode == 0, put.stderr
+    site.forget()
+    [one] = json.loads(site.well("lock", "--json"))["profiles"]
+    assert one["digest"] == put.stdout.strip()
+    assert {name: platform["image"] for name, platform in one["platforms"].items()} == {
+        "linux/amd64": amd, "linux/arm64": arm,
+    }  # fmt: skip
+    site.well("up", "--no-test", "--frozen")
+    assert site.runs() == amd
+    assert site.checks()["tag"]["verdict"] == "ok"
+    before = site.lock.read_bytes()
+    site.lock.unlink()
+    site.well("lock")  # now by the copy that is here
+    assert site.lock.read_bytes() == before
+    assert json.loads(site.well("bundle", "save", "b.tar", "--json"))["images"][0]["image"] == amd
 
 
 OWN = """\

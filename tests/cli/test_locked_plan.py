@@ -101,7 +101,8 @@ def test_an_image_named_by_hand_goes_before_the_lock_and_frozen_refuses_it(proje
     project.lock()
     _, plan = project.plan("--image", TOO_OLD)
     assert plan["image"]["reference"] == TOO_OLD
-    assert "image.reference: not set → " in project.refused("--frozen", "--image", TOO_OLD)
+    assert not any("rocenv.lock" in one for one in plan["warnings"])
+    assert "`--image` names another image than `rocenv.lock` holds" in project.refused("--frozen", "--image", TOO_OLD)
 
 
 def test_what_else_a_profile_wishes_is_no_drift(project: Project) -> None:

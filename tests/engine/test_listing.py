@@ -12,8 +12,8 @@ from rocenv.engine.listing import DOCKER_FORMAT, LABELS, docker_environments, po
 GPUS = '[{"index":0,"bdf":"0000:05:00.0"},{"index":1,"bdf":"0000:26:00.0"}]'
 
 
-def row(**labels: str) -> str:
-    own = ["ef89ad2f", "rocenv-demo-pytorch", "running", "rocm/pytorch:x", "2026-12-01 10:28:59 +0100 CET"]
+def row(image: str = "rocm/pytorch:x", **labels: str) -> str:
+    own = ["ef89ad2f", "rocenv-demo-pytorch", "running", image, "2026-12-01 10:28:59 +0100 CET"]
     return json.dumps([*own, *(labels.get(label.removeprefix("rocenv."), "") for label in LABELS)])
 
 
@@ -25,6 +25,14 @@ def test_a_container_of_dockers() -> None:
     assert (there.project, there.name, there.profile, there.plan) == ("demo", "pytorch", "pytorch", "abc")
     assert (there.gpus, there.owner) == (GPUS, "1000")
     assert there.created == "2026-12-01T10:28:59+01:00"
+
+
+@pytest.mark.parametrize("image", ["a6104ece43f3", f"sha256:{'a' * 64}", "b" * 64])
+def test_a_container_of_a_mere_id_is_called_what_its_plan_called_it(image: str) -> None:
+    [there] = docker_environments(row(image, decided='{"image":"rocm/pytorch:x@sha256:0"}'))
+    assert there.reference == "rocm/pytorch:x@sha256:0"
+    for odd in ("", "[]", "no", '{"image":[]}'):
+        assert docker_environments(row(image, decided=odd))[0].reference == image
 
 
 def test_a_label_that_is_not_there_is_none() -> None:
