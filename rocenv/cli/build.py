@@ -91,12 +91,16 @@ def _built(engine: Engine, plan: Plan, options: Options, tag: str | None, *, as_
     from rocenv.lifecycle.fetch import fetch
     from rocenv.lifecycle.up import terminable
 
+    if options.push:
+        if tag is None:
+            raise UsageError("`--push` needs to know where to", "`--tag REGISTRY/NAME:TAG`")
+        plan = plan._replace(image=plan.image._replace(reference=tag))
     asked = options._replace(progress=None) != type(options)()
     there = not asked and engine.image(plan.image.reference) is not None
     with terminable(), console.pull_progress() as show:
         if not there:
             fetch(engine, plan, tell=console.say, progress=show, options=options if asked else None)
-        if tag is not None:
+        if tag is not None and not options.push:
             engine.tag(plan.image.reference, tag)
     action = "there" if there else "pushed" if options.push else "built"
     if as_json:
@@ -110,15 +114,22 @@ def _built(engine: Engine, plan: Plan, options: Options, tag: str | None, *, as_
 def _shown(engine: Engine, plan: Plan, reference: str, options: Options, *, as_json: bool) -> int:
     """The command line and the Dockerfile that goes to it; no value of a secret or a proxy stands in either."""
     from rocenv.engine.build import command_line
-    from rocenv.render.argv import shell_text
 
-    argv = command_line(engine, plan.building, reference, options)
+    argv = command_line(engine, plan, options, console.warn, reference)
     if as_json:
         told = {"reference": plan.image.reference, "base": plan.image.base, "argv": argv, "dockerfile": plan.dockerfile}
         console.data_json({"version": 1, "status": "ok", **told})
     else:
-        console.data(f"{shell_text(argv)}\n\n{(plan.dockerfile or '').rstrip()}")
+        console.data(f"{_lines(argv)}\n\n{(plan.dockerfile or '').rstrip()}")
     return 0
+
+
+def _lines(argv: list[str]) -> str:
+    """A command line to read and to copy: quoted for the shell, one option a line."""
+    import shlex
+
+    start = next(place for place, word in enumerate(argv) if word.startswith("-"))
+    return " \\\n  ".join([shlex.join(argv[:start]), *map(shlex.quote, argv[start:])])
 
 
 def _checked(engine: Engine, plan: Plan, *, as_json: bool) -> int:

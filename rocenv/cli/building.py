@@ -51,5 +51,5 @@ def planned(profile: Profile, *, host: str | None, facts: EngineFacts, lock: str
     seen = read_host(host)
     cpu = not seen.gpus and not named
     if cpu and not profile.build.gfx:
-        console.warn("this host has no GPU: the image is for no target of its own (`--gfx gfx942`, `--host CAPTURE`)")
+        console.warn("this host has no GPU: what is built is for none in particular (`--host CAPTURE` names a host)")
     return held.planned(profile, seen, facts, wishes.read_request(cpu=cpu), lock)

