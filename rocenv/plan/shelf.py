@@ -47,7 +47,13 @@ def shelf(
         unjudged,
         tuple(_item(verdict, remote, judged=unjudged is None) for verdict, remote in items),
         {name: said if isinstance(said, str) else None for name, said in (told or {}).items()},
+        _stand_ins(family, wanted.targets) if all(verdict.refusal for verdict, _ in items) else (),
     )
+
+
+def _stand_ins(family: Family, targets: Sequence[str]) -> tuple[str, ...]:
+    found = (one.family for gfx in targets for one in images.instead_of(family.name, gfx))
+    return tuple(dict.fromkeys(found))
 
 
 def _gpus(profile: Profile | None, host: Host) -> tuple[tuple[Gpu, ...], str | None]:

@@ -34,6 +34,7 @@ class Shelf(NamedTuple):
     unjudged: str | None
     items: tuple[Item, ...]
     remote: Mapping[str, str | None] = {}  # by repository that was asked: None, or why it did not answer
+    stand_ins: tuple[str, ...] = ()  # where nothing fits: families with code for these GPUs in place of this one
 
     @property
     def fitting(self) -> int:
@@ -59,6 +60,7 @@ def shelf_json(shelf: Shelf, catalog: Mapping[str, Any]) -> dict[str, Any]:
             "note": family.note,
         },
         "profile": shelf.profile,
+        "stand_ins": list(shelf.stand_ins),
         **_judged_json(shelf),
         "remote": [{"repository": name, "error": fault} for name, fault in shelf.remote.items()],
         "images": [_item_json(item) for item in shelf.items],
@@ -76,7 +78,15 @@ def shelf_text(shelf: Shelf, *, everything: bool = False) -> str:
     parts = ["\n".join(lines), _rows(shown, remote=bool(shelf.remote))]
     if len(shown) < len(shelf.items):
         parts.append(f"and {len(shelf.items) - len(shown)} more (`--all` shows each)")
+    if not shelf.unjudged and not shelf.fitting:
+        parts.append(_nothing_fits(shelf))
     return "\n\n".join(parts)
+
+
+def _nothing_fits(shelf: Shelf) -> str:
+    others = ", ".join(f"`rocenv images {name}`" for name in shelf.stand_ins)
+    left = f"`rocenv explain {shelf.profile}` tells what is left" if shelf.profile else ""
+    return "; ".join(filter(None, ["none of them fits", others and f"made for these GPUs: {others}", left]))
 
 
 def overview_json(shelves: Sequence[Shelf], catalog: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,17 @@ def test_the_best_is_what_a_plan_takes(run: Run, host: Callable[[str], str], cap
     assert json.loads(capfd.readouterr().out)["image"]["reference"] == best
 
 
+def test_where_nothing_fits_another_family_is_named(run: Run, host: Callable[[str], str]) -> None:
+    """`intel-first` has an MI60 (gfx906), for which AMD's images hold no code."""
+    found = answer(run, "pytorch", "--host", host("intel-first"))
+    assert not any(one["fits"] for one in found["images"])
+    assert found["stand_ins"] == ["mixa3607/pytorch-gfx906"]
+    _, out, _ = run("pytorch", "--host", host("intel-first"))
+    assert "`rocenv images mixa3607/pytorch-gfx906`" in out
+    assert "`rocenv explain pytorch`" in out
+    assert answer(run, "rocm/pytorch", "--host", host("mi300x-bed"))["stand_ins"] == []
+
+
 @pytest.mark.parametrize(("name", "words"), [("no-gpu", "no AMD GPU"), ("wsl2", "WSL2")])
 def test_without_a_gpu_all_is_shown_and_nothing_marked(
     run: Run, host: Callable[[str], str], name: str, words: str
