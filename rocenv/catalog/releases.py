@@ -35,6 +35,7 @@ class DriverSeries(NamedTuple):
     backward_known: bool  # False where nothing was read about releases older than the first of `rocm`
     source: str
     by: str  # how it was told: `release 30.30.4`, or `module 6.16.13`
+    instinct: tuple[Version, ...] = ()  # of `rocm` those that AMD names for Instinct alone
     exact: bool = True  # False for a driver between two series: `rocm` is then what either of them is listed for
 
     def verdict(self, rocm: Version) -> str:
@@ -53,6 +54,10 @@ class DriverSeries(NamedTuple):
     def _superseded(self) -> bool:
         """True where AMD published later tables that could have named a newer ROCm with this driver, and did not."""
         return max(self.rocm) < _newest_listed()
+
+    def for_instinct(self, rocm: Version) -> bool:
+        """True where AMD names a release with this driver for Instinct alone."""
+        return any(rocm.within(minor) for minor in self.instinct)
 
     @property
     def newest(self) -> Version:
@@ -146,7 +151,8 @@ def _series(text: str, by: str) -> DriverSeries | None:
     row = next((row for row in load("releases")["drivers"] if row["series"] == name), None)
     if row is None:
         return None
-    return DriverSeries(name, _versions(row["rocm"]), row.get("backward") != "unknown", row["source"], by)
+    known = row.get("backward") != "unknown"
+    return DriverSeries(name, _versions(row["rocm"]), known, row["source"], by, _versions(row.get("instinct", [])))
 
 
 @cache

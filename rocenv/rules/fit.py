@@ -266,6 +266,10 @@ def _driver(image: CatalogImage, wanted: Demand, pro: list[str], unknown: list[s
     verdict = wanted.driver.verdict(image.rocm)
     if verdict == OUTSIDE:
         return f"{wanted.driver_name} goes with ROCm {wanted.driver.span}, not with {image.rocm}", False
+    others = [gfx for gfx in wanted.targets if gfx not in INSTINCT]
+    if verdict == LISTED and others and wanted.driver.for_instinct(image.rocm):
+        unknown.append(f"AMD lists {wanted.driver_name} with ROCm {image.rocm} for Instinct alone, not {others[0]}")
+        return None, False
     if not wanted.driver.exact:
         unknown.append(f"no table holds {wanted.driver_name}: whether it fits ROCm {image.rocm} is unknown")
     elif verdict == LISTED:

@@ -120,6 +120,21 @@ def test_previews_are_for_drivers_that_reach_them() -> None:
     assert verdict(name, "gfx942").kind == "wish"
 
 
+@pytest.mark.parametrize(
+    ("gfx", "module", "expected"),
+    [
+        ("gfx90a", "6.8.5", "7.1.1"),
+        ("gfx1100", "6.8.5", "7.0.2"),  # AMD's notes of 7.1 name driver 6.2 for MI100 to MI300X alone
+        ("gfx1100", "6.10.5", "7.0.2"),
+        ("gfx1100", "6.12.12", "7.1.1"),  # 6.4 and 7.1 are less than a year apart, AMD's rule from 6.4 on
+    ],
+)
+def test_what_amd_names_for_instinct_alone_is_less_sure_on_radeon(gfx: str, module: str, expected: str) -> None:
+    found = best("rocm/pytorch", [gfx], host([gpu(0, gfx)], driver=dkms(module)))
+    assert found is not None
+    assert str(found.image.rocm) == expected
+
+
 # Hazards of images.
 
 
