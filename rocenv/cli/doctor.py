@@ -72,6 +72,10 @@ def command(
         return _catalogue(about, as_json=as_json)
     if dry_run and not fix:
         raise UsageError("`--dry-run` goes with `--fix`", "`rocenv doctor --fix --dry-run`")
+    if inside is not None and host is not None:
+        raise UsageError(
+            "`--in` looks into a container of this machine, and `--host` names a capture", "leave one away"
+        )
     from rocenv.cli.examined import Wanted, gather
 
     facts = gather(

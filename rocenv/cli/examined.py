@@ -171,6 +171,8 @@ def _symptom(symptom: str | None) -> str | None:
     """The error text, or both ends of the log on stdin: causes stand at its beginning, what failed at its end."""
     if symptom != "-":
         return symptom
+    if sys.stdin is None:
+        raise UsageError("`--symptom -` reads a log on stdin, which is closed", "`docker logs NAME 2>&1 | rocenv …`")
     stream = sys.stdin.buffer
     head, tail, size = stream.read(_LOG_BYTES), b"", _LOG_BYTES
     while size < _LOG_READ and (part := stream.read(_LOG_BYTES)):

@@ -126,6 +126,14 @@ def test_what_a_symptom_points_to_is_shown_though_it_is_well(host: Build, capsys
     assert "pci.gpu" not in text
 
 
+def test_a_closed_stdin_is_told(
+    host: Build, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # what Python makes of one that is closed
+    assert run(["doctor", "--host", host(), "--symptom", "-"]) == 2
+    assert "which is closed" in capsys.readouterr().err
+
+
 def test_a_log_can_be_the_evidence(host: Build, ask: Ask) -> None:
     log = "HSA Error:  Incompatible kernel and userspace, Vega 20 disabled. Upgrade amdgpu."
     code, answer = ask("--host", host(run_as=ROOT), "--symptom", log)
@@ -160,7 +168,7 @@ def test_a_profile_is_planned(host: Build, ask: Ask, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     "words",
     [["--gpu", "mi300"], ["--dry-run"], ["--compose", "/no/such/file"], ["--venv", "/no/such"], ["--host", "/no/such"],
-     ["--engine", "lxd"], ["--about", "x"]],
+     ["--engine", "lxd"], ["--about", "x"], ["--in", "x", "--host", "/"]],
 )  # fmt: skip
 def test_what_cannot_be_followed_is_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", *words]) == 2
