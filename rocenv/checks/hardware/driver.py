@@ -270,5 +270,6 @@ def reset(facts: Facts) -> Answer:
 
 
 def _hangs(health: Health) -> list[str]:
-    words = ("gpu reset begin", "gpu reset(", "ring timeout", " timeout, signaled seq", "hw exception", "gpu hang")
+    words = ("gpu reset begin", "gpu reset(", "ring timeout", " timeout, signaled seq", "hw exception", "gpu hang",
+             "failed to respond to msg", "vram is lost")  # fmt: skip
     return [line for line in log_lines(health, *words) if "amdgpu" in line.lower() or "kfd" in line.lower()]
