@@ -96,7 +96,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("driver.version", {"host": VFIO}, "skip", "no driver"),
     ("gpu.reset", {}, "ok", "no reset"),
     ("gpu.reset", {"health": health(kernel_log=("amdgpu: GPU reset begin!",))}, "warn", "stale"),
-    ("gpu.reset", {"health": health(kernel_log=("amdgpu: MES failed to respond to msg=REMOVE_QUEUE",))}, "warn", "stale"),
+    ("gpu.reset", {"health": health(kernel_log=("amdgpu: MES failed to respond to msg=MISC",))}, "warn", "stale"),
     ("gpu.reset", {"health": health(kernel_log=None, missing={"kernel_log": "may not be read"})}, "skip", "may not"),
     ("pci.atomics", {}, "ok", "no GPU without atomics"),
     ("pci.atomics", {"host": REFUSED, "health": health(kernel_log=("kfd: skipped device, PCI rejects atomics",))},
