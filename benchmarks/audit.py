@@ -120,8 +120,8 @@ def save(place: Path, layers: Sequence[Path]) -> None:
             tar.addfile(member, io.BytesIO(data))
 
 
-def spend(argv: list[str]) -> tuple[float, int]:
-    """Seconds that a run takes, and the most memory that it held, in bytes."""
+def spend(argv: list[str]) -> tuple[float, float, int]:
+    """Seconds that a run takes, of the clock and of processors, and the most memory that it held, in bytes."""
     start = time.perf_counter()
     child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = child.stderr.read() if child.stderr else b""
@@ -129,27 +129,24 @@ def spend(argv: list[str]) -> tuple[float, int]:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         sys.exit(f"error: `{' '.join(argv[:2])} …` ended with {child.returncode}: {said.decode(errors='replace')}")
-    return time.perf_counter() - start, usage.ru_maxrss * 1024
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def measure(place: Path, rounds: int, cache: Path) -> dict[str, Any]:
     alone = [sys.executable, "-c", ALONE, str(CHECKOUT), str(place)]
     audit = [sys.executable, "-c", RUN, str(CHECKOUT), "audit", str(place), "--fresh", "--gpu", "gfx942"]
     os.environ["XDG_CACHE_HOME"] = str(cache)
-    taken: dict[str, list[float]] = {"alone": [], "audit": []}
+    taken: dict[str, list[float]] = {"alone_s": [], "alone_cpu_s": [], "audit_s": [], "audit_cpu_s": []}
     peak = 0
     for _ in range(rounds):
-        taken["alone"].append(spend(alone)[0])
-        seconds, memory = spend(audit)
-        taken["audit"].append(seconds)
-        peak = max(peak, memory)
-    medians = {name: statistics.median(values) for name, values in taken.items()}
-    return {
-        "alone_s": round(medians["alone"], 3),
-        "audit_s": round(medians["audit"], 3),
-        "share_of_speed": round(medians["alone"] / medians["audit"], 3),
-        "peak_bytes": peak,
-    }
+        for name, argv in (("alone", alone), ("audit", audit)):
+            seconds, processor, memory = spend(argv)
+            taken[f"{name}_s"].append(seconds)
+            taken[f"{name}_cpu_s"].append(processor)
+            peak = memory if name == "audit" and memory > peak else peak
+    medians = {name: round(statistics.median(values), 3) for name, values in taken.items()}
+    share = medians["alone_s"] / medians["audit_s"]
+    return {**medians, "share_of_speed": round(share, 3), "peak_bytes": peak}
 
 
 def main() -> None:

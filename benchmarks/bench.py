@@ -214,7 +214,37 @@ def audit(report: Report, rounds: int, folder: Path) -> None:
     report.limits += answer["limits"]
 
 
-GROUPS = {"audit": audit, "start": start, "detect": detect, "engine": engine}
+def build(report: Report, rounds: int, folder: Path) -> None:
+    """1,000 Dockerfiles in one process; in the test bed, a second build beside docker's own with all in its cache."""
+    if not report.inside:
+        script = CHECKOUT / "benchmarks" / "dockerfiles.py"
+        taken = [float(subprocess.check_output([PYTHON, str(script)])) for _ in range(min(rounds, 5))]
+        report.medians |= {"1,000 Dockerfiles": round(statistics.median(taken), 2), "a second": 1000.0}
+        report.limits.append(Limit("1,000 Dockerfiles", {"a second": 1}).judge(report.medians))
+        subprocess.run([PYTHON, str(BED), "up", "test"], check=True)
+        try:
+            take_over(report, inside("build", rounds, folder, [PYTHON, str(BED), "run", "test"]), "build")
+        finally:
+            subprocess.run([PYTHON, str(BED), "stop", "test"], check=True)
+        return
+    os.chdir(folder)
+    os.environ["PATH"] = f"/usr/bin:/bin:{os.environ['PATH']}"  # Debian's own docker client has BuildKit in it
+    (folder / "rocenv.yaml").write_text(
+        f"extends: hip\nimage: {{reference: '{SMALL_IMAGE}'}}\nbuild: {{template: on-image}}\n"
+    )
+    spend(["docker", "pull", SMALL_IMAGE])
+    spend([*ROCENV, "build"])
+    spend([*ROCENV, "dockerfile", "-o", "Dockerfile"])
+    os.environ["DOCKER_BUILDKIT"] = "1"
+    cases = [
+        *units(folder),
+        Case("docker build again", ["docker", "build", "--tag=bench:1", "."]),
+        Case("rocenv build again", [*ROCENV, "build"]),
+    ]
+    measure(report, cases, [Limit("rocenv build again", {"docker build again": 1.3})], rounds)
+
+
+GROUPS = {"audit": audit, "start": start, "detect": detect, "engine": engine, "build": build}
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from rocenv.errors import ImageError
 from rocenv.image.layer import Layer, Room, read_layer
 from rocenv.image.stream import GZIP, ZSTD, DamagedError, expanded
 from rocenv.image.tar import FILE, FOLDER, Tar, plain_path
+from rocenv.report.text import one_line
 
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
 _DOCUMENT = 1 << 20  # bytes of a manifest or a configuration at most
@@ -86,7 +87,7 @@ def read_contents(
                 room.take(member.name, data)
                 contents.documents[member.name] = data
             elif layers and (not only or member.name in only) and _is_layer(head):
-                tell(f"reading the layer {member.name}")
+                tell(f"reading the layer {one_line(member.name)}")
                 contents.layers[member.name] = _scan(member, head, room)
     except DamagedError as error:
         raise ImageError(f"`{archive}` cannot be read: {error}", _ANEW) from None
@@ -195,7 +196,7 @@ def _chosen(
             return hits[0]
     if len(named) == 1 and (wanted is None or not named[0][1]):
         return named[0][0]
-    there = ", ".join(sorted({name for _, names in named for name in names})[:8]) or "no names"
+    there = one_line(", ".join(sorted({name for _, names in named for name in names})[:8])) or "no names"
     if not named:
         _refuse(archive, "it lists no image")
     if wanted is not None:
@@ -288,4 +289,4 @@ def _parsed(data: bytes, archive: str) -> Any:
 
 
 def _refuse(archive: str, why: str) -> NoReturn:
-    raise ImageError(f"`{archive}` cannot be read as an image: {why}", _ANEW)
+    raise ImageError(f"`{archive}` cannot be read as an image: {one_line(why)}", _ANEW)

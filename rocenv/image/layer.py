@@ -15,6 +15,7 @@ from rocenv.errors import ImageError
 from rocenv.image import code, names
 from rocenv.image.stream import DamagedError, Stream, expanded
 from rocenv.image.tar import FILE, FOLDER, HARD, LINK, SPARSE, Entry, Tar, plain_path
+from rocenv.report.text import one_line
 
 _TEXT_LIMIT = 64 << 10
 # What is kept of an image, in bytes: the largest real ones have some 40 000 files of code objects, 10 MB.
@@ -103,7 +104,7 @@ def expanded_or_raise(chunks: Iterable[bytes], name: str) -> Iterable[bytes]:
 
 def damaged(name: str, error: DamagedError) -> ImageError:
     """What is to be said of a layer that cannot be read."""
-    return ImageError(f"the layer `{name}` cannot be read: {error}", "fetch or save the image anew")
+    return ImageError(f"the layer `{one_line(name)}` cannot be read: {error}", "fetch or save the image anew")
 
 
 def _take(layer: Layer, tar: Tar, entry: Entry, room: Room) -> None:

@@ -107,8 +107,8 @@ def _sum(content: Any) -> str:
 
 def _file(digest: str) -> Path | None:
     """Where the audit of a digest is kept; None for what is no digest."""
-    algorithm, _, digits = digest.partition(":")
-    if algorithm != "sha256" or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):  # noqa: PLR2004
+    algorithm, _, digits = digest.rpartition(":")  # podman leaves the algorithm of an image's id unsaid
+    if algorithm not in ("sha256", "") or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):  # noqa: PLR2004
         return None
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "rocenv" / "audit" / f"{digits}.json"

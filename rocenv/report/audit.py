@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rocenv.model.audit import Audit, Library, Verdict
-from rocenv.report.text import size, table
+from rocenv.report.text import one_line, size, table
 
 Answer = dict[str, object]
 
@@ -81,13 +81,8 @@ def audit_text(
     """The same for people: what it is, what it carries, and what is wrong with it."""
     parts = [_facts(reference, found, where), _libraries(found)]
     parts += [_judgement(gfx, found, judged) for gfx, judged in verdicts.items()]
-    parts += ["\n".join(f"warning: {line(text)}" for text in warnings)] if warnings else []
+    parts += ["\n".join(f"warning: {one_line(text)}" for text in warnings)] if warnings else []
     return "\n\n".join(parts)
-
-
-def line(text: str) -> str:
-    """A text from an image on one line: a name may hold a line break, to pass for lines of rocenv's own."""
-    return text.replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _facts(reference: str, found: Audit, where: str) -> str:
@@ -108,7 +103,7 @@ def _facts(reference: str, found: Audit, where: str) -> str:
     for head, values in rows:
         shown = ", ".join(values) if head == "packages" else None
         for number, value in enumerate([shown] if shown else values):
-            lines.append(f"{'' if number else head:<9} {line(value)}".rstrip())
+            lines.append(f"{'' if number else head:<9} {one_line(value)}".rstrip())
     return "\n".join(lines)
 
 
@@ -128,14 +123,15 @@ def _libraries(found: Audit) -> str:
     if not found.libraries:
         return "no code for GPUs was found"
     rows = [
-        [line(one.name), one.kind, str(one.files), line(one.place), " ".join(one.targets)] for one in found.libraries
+        [one_line(one.name), one.kind, str(one.files), one_line(one.place), " ".join(one.targets)]
+        for one in found.libraries
     ]
     return table(["library", "kind", "files", "in", "targets"], rows)
 
 
 def _judgement(gfx: str, found: Audit, judged: Sequence[Verdict]) -> str:
     names = labels(found.libraries)
-    rows = [[line(name), one.verdict, line(_why(one))] for name, one in zip(names, judged, strict=True)]
+    rows = [[one_line(name), one.verdict, one_line(_why(one))] for name, one in zip(names, judged, strict=True)]
     return f"{gfx}: {_summary(judged)}\n" + table(["library", "verdict", "by"], rows)
 
 

@@ -205,3 +205,10 @@ def test_the_same_name_in_other_words(name: str, tmp_path: Path) -> None:
     assert gfx(from_file(path, "own/image:1")) == EXPECTED
     with pytest.raises(ImageError, match="holds no image `own/image:2`"):
         from_file(path, "own/image:2")
+
+
+def test_a_name_is_no_line_of_its_own(tmp_path: Path) -> None:
+    files: dict[str, Content] = {"manifest.json": b'[{"Config": "c\\nerror: all is lost", "Layers": []}]'}
+    with pytest.raises(ImageError) as caught:
+        from_file(written(tmp_path / "image.tar", tarred(files)), None)
+    assert "\n" not in caught.value.message

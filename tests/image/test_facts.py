@@ -127,6 +127,14 @@ def test_libraries_put_their_files_together() -> None:
     )
 
 
+def test_libraries_whose_code_is_in_kpack_archives() -> None:
+    marked = host_elf() + b"\0.text\0.rocm_kpack_ref\0"
+    found = audited({f"{SITE}/torch/lib/libtorch_hip.so": marked, f"{SITE}/torch/.kpack/torch_gfx942.kpack": b"KPAK",
+                     f"{SITE}/torch/.kpack/torch_gfx1100.kpack": b"KPAK"})  # fmt: skip
+    assert found.libraries == (Library("torch", "kpack", f"/{SITE}/torch/.kpack", ("gfx942", "gfx1100"), 2),)
+    assert found.kpack_wanted == (f"/{SITE}/torch/lib/libtorch_hip.so",)
+
+
 def test_libraries_of_a_lower_layer_that_were_removed_are_not_there() -> None:
     lower: dict[str, Content] = {"opt/rocm/lib/librocblas.so.4": host_elf(plain_bundle("gfx906"))}
     found = audited(lower, {"opt/rocm/lib/.wh.librocblas.so.4": b""})
