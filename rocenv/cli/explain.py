@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rocenv.cli import console, wishes
 from rocenv.errors import ImageError
+
+if TYPE_CHECKING:
+    from rocenv.model.wish import Profile
+    from rocenv.plan import Request
 
 
 def command(
@@ -35,13 +39,14 @@ def command(
     from rocenv.plan.explain import explain
     from rocenv.report.explain import explain_json, explain_text
 
-    wished, _ = wishes.read_wishes(profile, gpus=gpus, image=image, env=env, cpu=cpu)
+    wished, request = wishes.read_wishes(profile, gpus=gpus, image=image, env=env, cpu=cpu)
     seen = read_host(host)
     facts, program = asked(seen, engine, rootless=rootless)
     told = explain(wished, seen, facts, cpu=cpu)
     if program is not None and told.chosen is not None and told.equals:
         here = program.images_here([told.chosen.reference, *told.equals])
         told = explain(wished, seen, facts, cpu=cpu, here=here) if here else told
+    told = told._replace(warnings=(*told.warnings, *_locked(wished, request)))
     if as_json:
         console.data_json(explain_json(told))
     else:
@@ -51,3 +56,16 @@ def command(
     if not as_json:
         console.failed(ImageError(told.error.message, told.error.hint), as_json=False)
     return ImageError.code
+
+
+def _locked(wished: Profile, request: Request) -> tuple[str, ...]:
+    """A word on the project's lock, where it decides and not the choice that is explained."""
+    from pathlib import Path
+
+    from rocenv.lifecycle.held import AUTO, held
+
+    found = held(wished, Path(request.project_folder), AUTO)
+    if found.locked is None:
+        return found.warnings
+    image = found.locked.image.reference
+    return (f"`rocenv.lock` holds {image} for this profile: `up` takes that, and with `--no-lock` what is told here",)

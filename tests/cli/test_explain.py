@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 from hosts import builder
+from lock.locks import TRAIN
 
 from rocenv.cli import app
+from rocenv.lifecycle import lockfile
+from rocenv.lock.compare import wish_of
+from rocenv.model.lock import Lock
+from rocenv.profile import load_profile
 
 NEWEST = "rocm/pytorch:rocm10.1.0_ubuntu24.04_py3.12_pytorch_release_2.14.0"
 Run = Callable[..., tuple[int, str, str]]
@@ -109,3 +114,12 @@ def test_a_profile_that_is_not_there_and_an_engine(run: Run) -> None:
     assert run("mi300x-bed", "explain", "pytorch", "--engine", "lxc")[0] == 2
     podman = answer(run, "mi300x-bed", "pytorch", "--engine", "podman")[1]
     assert podman["chosen"]["reference"] == f"docker.io/{NEWEST}"
+
+
+def test_a_lock_that_decides_instead_is_told(run: Run) -> None:
+    Path("rocenv.yaml").write_text("extends: pytorch\n")
+    wished = load_profile("pytorch", project=Path.cwd(), overrides={})
+    lockfile.save(Path.cwd(), Lock({"pytorch": TRAIN._replace(profile="pytorch", wish=wish_of(wished), build=None)}))
+    (words,) = answer(run, "mi300x-bed", "pytorch")[1]["warnings"]
+    assert f"`rocenv.lock` holds {TRAIN.image.reference}" in words
+    assert "--no-lock" in words
