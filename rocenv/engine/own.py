@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocenv import process
+from rocenv.engine import listing
 from rocenv.model.health import CdiNode, OwnContainer
 
 if TYPE_CHECKING:
     import subprocess
 
     from rocenv.engine.engine import Engine
+    from rocenv.model.proof import Environment
 
 _PATIENCE = 20.0  # seconds for one answer
 _MOST = 8  # environments whose nodes are looked at
@@ -54,13 +56,25 @@ class OwnContainers:
 
     def _ask(self) -> None:
         try:
-            ids = self._answer("ps", "--all", "--quiet", "--no-trunc", "--filter=label=rocenv.version").split()[:_MOST]
-            rows = json.loads(self._answer("inspect", *ids) or "[]") if ids else []
-            told = [one for one in rows if isinstance(one, dict)]
-            looks = {one["Id"]: self._look(one) for one in told}  # all of them at once
-            self._found = tuple(_container(one, _seen(looks[one["Id"]], one)) for one in told)
+            rows = self._listed()[:_MOST]
+            known = {row.id: _by_label(row) for row in rows}
+            others = [identity for identity, own in known.items() if own is None]
+            looked = self._inspected(others) if others else {}
+            self._found = tuple(own or looked[identity] for identity, own in known.items() if own or identity in looked)
         except (process.ProgramMissingError, process.GivenUpError, *_UNREADABLE):
             self._found = None
+
+    def _listed(self) -> list[Environment]:
+        docker = self._kind == "docker"
+        form = listing.DOCKER_FORMAT if docker else "json"
+        text = self._answer("ps", "--all", "--no-trunc", "--filter=label=rocenv.version", f"--format={form}")
+        return listing.docker_environments(text) if docker else listing.podman_environments(text)
+
+    def _inspected(self, ids: list[str]) -> dict[str, OwnContainer]:
+        """Those of which their labels do not tell enough, looked into where that may tell more."""
+        told = {str(one["Id"]): one for one in json.loads(self._answer("inspect", *ids) or "[]")}
+        looks = {identity: self._look(one) for identity, one in told.items()}  # all of them at once
+        return {identity: _container(one, _seen(looks[identity], one)) for identity, one in told.items()}
 
     def _look(self, told: dict[str, Any]) -> subprocess.Popen[bytes] | None:
         """A look into a container whose nodes may have other numbers than the host's: it runs since before those."""
@@ -79,20 +93,45 @@ class OwnContainers:
         return process.finish(self._start(*arguments), _PATIENCE).stdout
 
 
+def _by_label(row: Environment) -> OwnContainer | None:
+    """A container by its own labels, where it does not run, or was made since its nodes are as they are."""
+    running = row.state == "running"
+    paths = _paths(row.labels.get("rocenv.nodes") or "{}")
+    since = _seconds(row.created or "")
+    if not paths or (running and not _before(paths, since)):
+        return None
+    nodes = {path: _node(path) if running else None for path in paths}
+    return OwnContainer(row.container, running, tuple(CdiNode(path, *_numbers(node)) for path, node in nodes.items()))
+
+
+def _paths(label: str) -> list[str]:
+    """The nodes that a label names; none where it is not of rocenv's form: anybody may write one."""
+    try:
+        return [str(path) for path in json.loads(label)["devices"]]
+    except _UNREADABLE:
+        return []
+
+
+def _before(paths: list[str], since: float | None) -> bool:
+    """True where these nodes are as they were at that time: a node's change is its making, or later.
+
+    A second is left for clocks that tick coarsely.
+    """
+    nodes = [_node(path) for path in paths]
+    return since is not None and all(node is not None and node.st_ctime + 1 < since for node in nodes)
+
+
+def _numbers(node: os.stat_result | None) -> tuple[int | None, int | None]:
+    return (None, None) if node is None else (os.major(node.st_rdev), os.minor(node.st_rdev))
+
+
 def _younger(told: dict[str, Any], kind: str) -> bool:
     """True where the container got its nodes after the host had them as they are now.
 
-    Docker looks nodes up at each start, podman when a container is made. A node's time of change is that of its
-    making, or later; a second is left for clocks that tick coarsely.
+    Docker looks nodes up at each start, podman when a container is made.
     """
     since = _seconds(str(told["State"].get("StartedAt") if kind == "docker" else told.get("Created")))
-    return since is not None and all(changed is not None and changed + 1 < since for changed in _changes(told))
-
-
-def _changes(told: dict[str, Any]) -> list[float | None]:
-    """When each of a container's nodes was last changed on this host; None for one that is not there."""
-    nodes = [_node(here) for here, _ in _devices(told)]
-    return [None if node is None else node.st_ctime for node in nodes]
+    return _before([here for here, _ in _devices(told)], since)
 
 
 def _node(path: str) -> os.stat_result | None:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from rocenv.engine import Engine
+from rocenv.engine.listing import LABELS
 from rocenv.engine.own import OwnContainers
 from rocenv.model.health import CdiNode
 
 CLIENT = """#!/bin/sh
 case $1 in
-  ps) echo one ;;
+  ps) cat {folder}/listed ;;
   inspect) cat {folder}/told ;;
   exec) touch {folder}/looked; echo 'crw-rw-rw- 1 0 0 7, 8 Jan 1 00:00 /dev/null' ;;
 esac
@@ -35,12 +36,25 @@ def told(started: str, created: str, *, running: bool = True, node: str = "/dev/
     }  # fmt: skip
 
 
+def listed(kind: str, container: dict[str, Any], nodes: str = "") -> str:
+    """The container in the list of `ps`, as it asks for it; `nodes` is the label of that name."""
+    labels = ["0", *[""] * (len(LABELS) - 1)]
+    labels[LABELS.index("rocenv.nodes")] = nodes
+    state = "running" if container["State"]["Running"] else "exited"
+    if kind == "docker":
+        created = container["Created"].replace("T", " ").partition(".")[0] + " +0000 UTC"
+        return json.dumps(["one", "rocenv-a-b", state, "image", created, *labels])
+    rows = {"Id": "one", "Names": ["rocenv-a-b"], "State": state, "Image": "image", "Created": 0}
+    return json.dumps([{**rows, "Labels": dict(zip(LABELS, labels, strict=True))}])
+
+
 def asked(folder: Path, kind: str, container: dict[str, Any]) -> CdiNode:
     """The node as it is found to be in that container."""
     program = folder / kind
     program.write_text(CLIENT.format(folder=folder))
     program.chmod(0o755)
     (folder / "told").write_text(json.dumps([container]))
+    (folder / "listed").write_text(listed(kind, container))
     own = OwnContainers(Engine(kind, str(program)))
     try:
         found = own.found()
@@ -67,6 +81,30 @@ def test_a_container_younger_than_its_nodes_is_not_looked_into(
     node = asked(tmp_path, kind, told(started, created))
     assert (tmp_path / "looked").exists() == looked
     assert node == (CdiNode("/dev/null", 7, 8) if looked else CdiNode("/dev/null", 1, 3))
+
+
+DEVICES = '{"devices": {"/dev/null": "9:9"}}'
+
+
+@pytest.mark.parametrize(
+    ("created", "label", "inspected"),
+    [(NOW, DEVICES, False), (BEFORE, DEVICES, True), (NOW, "[7]", True), (NOW, '{"devices": 7}', True)],
+)
+def test_a_container_that_its_labels_tell_of_is_not_inspected(
+    tmp_path: Path, created: str, label: str, inspected: bool
+) -> None:
+    program = tmp_path / "docker"
+    program.write_text(CLIENT.format(folder=tmp_path).replace("inspect)", f"inspect) touch {tmp_path}/inspected;"))
+    program.chmod(0o755)
+    container = told(f"{NOW}Z", f"{created}Z")
+    (tmp_path / "told").write_text(json.dumps([container]))
+    (tmp_path / "listed").write_text(listed("docker", container, label))
+    own = OwnContainers(Engine("docker", str(program)))
+    found = own.found()
+    own.close()
+    assert found is not None
+    assert (found[0].name, found[0].running, found[0].devices) == ("rocenv-a-b", True, (CdiNode("/dev/null", 1, 3),))
+    assert (tmp_path / "inspected").exists() == inspected
 
 
 def test_a_node_that_is_gone_is_looked_for_inside(tmp_path: Path) -> None:
