@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocenv.errors import ImageError
-from rocenv.model.choice import Alternative, Candidate, Explained
+from rocenv.model.choice import OVERRIDE, Alternative, Candidate, Explained
 from rocenv.model.plan import Refusal
 from rocenv.report.plan import gpu_json
 from rocenv.report.text import table
@@ -48,8 +48,9 @@ def explain_text(told: Explained, *, everything: bool = False) -> str:
         parts.append(_others(told.candidates[1:], None if everything else _SHOWN))
     if told.refused:
         parts.append(_refused_each(told.refused) if everything else _refused_by_reason(told.refused))
-    if told.alternatives:
-        parts.append(_alternatives(told.alternatives, told.profile))
+    left = [one for one in told.alternatives if one.kind != OVERRIDE or not (told.chosen and told.chosen.opt_in)]
+    if left:
+        parts.append(_alternatives(left, told.profile))
     if told.warnings:
         parts.append("\n".join(f"warning: {one}" for one in told.warnings))
     return "\n\n".join(parts)
@@ -94,10 +95,11 @@ def _chosen(told: Explained) -> str:
     chosen = told.chosen
     if chosen is None:
         return "nothing fits"
-    lines = [f"chosen: {chosen.reference}", *(f"  {why}" for why in chosen.why)]
+    when = "chosen once you ask for it" if chosen.opt_in else "chosen"
+    lines = [f"{when}: {chosen.reference}", *(f"  {why}" for why in chosen.why)]
     if chosen.opt_in:
         flags = " ".join(f"-e {name}={chosen.env[name]}" for name in chosen.opt_in)
-        lines.append(f"  only where you ask for it, at your own risk: `{command(told.profile, flags)}`")
+        lines.append(f"  at your own risk: `{command(told.profile, flags)}`")
     return "\n".join(lines)
 
 

@@ -123,3 +123,25 @@ def test_a_lock_that_decides_instead_is_told(run: Run) -> None:
     (words,) = answer(run, "mi300x-bed", "pytorch")[1]["warnings"]
     assert f"`rocenv.lock` holds {TRAIN.image.reference}" in words
     assert "--no-lock" in words
+
+
+def test_an_override_is_told_with_the_command_that_asks_for_it(
+    run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # An RX 6600 is gfx1032, for which AMD's images hold no code; gfx1030's runs on it (Ollama docs/gpu.mdx).
+    description = builder.describe("no-kfd")
+    description.pop("kfd")
+    description["gpus"] = [{"model": "rx6600", "at": "0000:03:00.0"}]
+    builder.build({**description, "driver": "in-tree"}, tmp_path / "rx6600")
+    host = ["--host", str(tmp_path / "rx6600")]
+    assert app.run(["explain", "pytorch", *host]) == 0
+    out = capfd.readouterr().out
+    assert f"chosen once you ask for it: {NEWEST}" in out
+    assert "`rocenv up pytorch -e HSA_OVERRIDE_GFX_VERSION=10.3.0`" in out
+    assert app.run(["explain", "pytorch", "--json", *host]) == 0
+    chosen = json.loads(capfd.readouterr().out)["chosen"]
+    assert (chosen["opt_in"], chosen["env"]) == (["HSA_OVERRIDE_GFX_VERSION"], {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"})
+    assert app.run(["plan", "pytorch", *host]) == 5  # never unasked
+    assert "-e HSA_OVERRIDE_GFX_VERSION=10.3.0" in capfd.readouterr().err
+    assert app.run(["plan", "pytorch", "-e", "HSA_OVERRIDE_GFX_VERSION=10.3.0", *host]) == 0
+    assert NEWEST in capfd.readouterr().out
