@@ -35,7 +35,7 @@ _DIST = re.compile(
 _GFX = re.compile(r"gfx(?:\d+(?:-\d+)?-generic|[0-9a-f]{3,})(?:-xnack[+-])?")
 _FAMILY = re.compile(r"amd-(gfx(?:\d+x{1,2}|[0-9a-f]+))")  # AOTriton: gfx942, gfx11xx, gfx120x
 _TENSILE = re.compile(
-    r"(?P<place>(?:.*/)?(?P<name>rocblas|hipblaslt|hipsparselt|hiptensor)/library)/.+\.(?:co|hsaco|dat)(?:\.gz|\.zlib)?"
+    r"(?P<place>(?:.*/)?(?P<name>rocblas|hipblaslt|hipsparselt|hiptensor)/(?:[\d.]+/)?library)/.+\.(?:co|hsaco|dat)(?:\.gz|\.zlib)?"
 )
 _MIOPEN = re.compile(r"(?P<place>(?:.*/)?miopen/db)/gfx[^/]+")
 _AOTRITON = re.compile(r"(?P<place>(?:.*/)?aotriton\.images)/amd-gfx[^/]+/.+")
@@ -152,7 +152,9 @@ def library(path: str) -> tuple[str, str]:
 def objects(path: str) -> tuple[str, str]:
     """(name, folder) of the loose code objects that a file is one of: those of a package, or of a folder."""
     folder = path.rpartition("/")[0]
-    package = _PACKAGE.fullmatch(folder)
+    tensile, package = _TENSILE.fullmatch(path), _PACKAGE.fullmatch(folder)
+    if tensile is not None:
+        return tensile["name"], tensile["place"]
     if package is not None:
         return package["name"], f"{package['site']}/{package['name']}"
     parts = folder.split("/")

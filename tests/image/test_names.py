@@ -23,6 +23,11 @@ TENSILE = "opt/rocm-7.2.4/lib/rocblas/library"
         (f"{TENSILE}/Kernels.so-000-gfx906-xnack-.hsaco", ("rocblas", "tensile", "gfx906:xnack-")),
         (f"{TENSILE}/Kernels.so-000-gfx1100.hsaco", ("rocblas", "tensile", "gfx1100")),
         (f"{TENSILE}/TensileLibrary_Type_CC_fallback_gfx1030.hsaco", ("rocblas", "tensile", "gfx1030")),
+        # Debian's librocblas4
+        (
+            "usr/lib/x86_64-linux-gnu/rocblas/4.4.1/library/TensileLibrary_lazy_gfx1030.dat",
+            ("rocblas", "tensile", "gfx1030"),
+        ),
         ("opt/rocm/lib/hipblaslt/library/gfx950/TensileLibrary_BB_gfx950.co", ("hipblaslt", "tensile", "gfx950")),
         ("opt/rocm/lib/hipblaslt/library/extop_gfx1201.co", ("hipblaslt", "tensile", "gfx1201")),
         ("opt/rocm/lib/hipsparselt/library/TensileLibrary_gfx942.dat", ("hipsparselt", "tensile", "gfx942")),
@@ -71,6 +76,9 @@ def test_the_library_that_a_file_is(path: str, expected: tuple[str, str]) -> Non
 
 def test_loose_objects_belong_to_their_package_or_folder() -> None:
     assert names.objects(f"{SITE}/aiter_meta/hsa/gfx942/fmoe/a.co")[0] == "aiter_meta"
+    # It holds code for all targets at once, so its name says none. (Debian's libhipblaslt1 7.1.1 has gfx908 alone.)
+    transform = "usr/lib/x86_64-linux-gnu/hipblaslt/library/hipblasltTransform.hsaco"
+    assert names.objects(transform) == ("hipblaslt", "usr/lib/x86_64-linux-gnu/hipblaslt/library")
     assert names.objects("opt/kernels/gfx942/a.co") == ("kernels", "opt/kernels/gfx942")
 
 
