@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -180,16 +181,20 @@ def test_a_manifest_that_says_it_is_huge_and_never_ends(bad: Hostile) -> None:
     assert f"more than {MANIFEST_LIMIT} bytes" in refused(bad).message
 
 
-def dripping(head: bytes, body: bytes) -> Any:
-    """Answers byte by byte, and comes to a sound end in the end."""
+def dripping(head: bytes, body: bytes, outcome: Queue[str] | None = None) -> Any:
+    """Answers byte by byte, and comes to a sound end in the end, unless the other side has hung up."""
 
     def drip(_: Request, handler: BaseHTTPRequestHandler) -> None:
         handler.close_connection = True
+        sent = 0
         with contextlib.suppress(OSError):
-            for data in (head, body):
-                for byte in data:
-                    handler.wfile.write(bytes([byte]))
-                    time.sleep(0.002)
+            for byte in head + body:
+                handler.wfile.write(bytes([byte]))
+                sent += 1
+                time.sleep(0.002)
+        if outcome is not None:
+            ends = {len(head) + len(body): "heard out"}
+            outcome.put(ends.get(sent, "hung up in the head" if sent < len(head) else "hung up in the body"))
 
     return drip
 
@@ -197,17 +202,17 @@ def dripping(head: bytes, body: bytes) -> Any:
 @pytest.mark.parametrize("slow", ["head", "body"])
 def test_a_slow_drip_is_not_waited_for(bad: Hostile, slow: str) -> None:
     raw = json.dumps(image([b"x"])).encode()
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(raw)
-    if slow == "head":
-        head = head.replace(b"OK", b"OK" + b"K" * 500)
-    bad.answers[TAG] = dripping(head, raw)
-    session = Session(Place(bad.url, "a", verified=False), until=time.monotonic() + 0.3)
-    with pytest.raises(RegistryError, match="takes too long"):
-        fetched(session, "1")
-    patient = Session(Place(bad.url, "a", verified=False))
-    assert fetched(patient, "1")[0] == raw
-    for one in (session, patient):
-        one.close()
+    head = b"HTTP/1.1 200 OK%s\r\nContent-Length: %d\r\n\r\n"
+    outcome: Queue[str] = Queue()
+    long = (head % (b"K" * 5000, len(raw)), raw) if slow == "head" else (head % (b"", 5000), raw.ljust(5000))
+    bad.answers[TAG] = dripping(*long, outcome)
+    with contextlib.closing(Session(Place(bad.url, "a", verified=False), until=time.monotonic() + 0.3)) as session:
+        with pytest.raises(RegistryError, match="takes too long"):
+            fetched(session, "1")
+        assert outcome.get(timeout=60) == f"hung up in the {slow}"
+    bad.answers[TAG] = dripping(head % (b"", len(raw)), raw)
+    with contextlib.closing(Session(Place(bad.url, "a", verified=False))) as patient:
+        assert fetched(patient, "1")[0] == raw
 
 
 @pytest.mark.parametrize(
@@ -449,6 +454,7 @@ def test_ever_new_pages_have_an_end(bad: Hostile) -> None:
     bad.answers[TAGS] = page
     with pytest.raises(RegistryError, match="without an end"):
         tags(bad)
+    assert len(bad.asked) < 600
 
 
 def test_a_next_page_at_another_host_is_not_asked_for(bad: Hostile) -> None:

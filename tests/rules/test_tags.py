@@ -22,6 +22,11 @@ def test_the_nearest_tag(wanted: str, there: list[str], best: str) -> None:
     assert nearest(wanted, there)[0] == best
 
 
+def test_among_very_many_the_likest_is_found_all_the_same() -> None:
+    many = [f"v{major}.{minor}.0-cuda" for major in range(1, 100) for minor in range(100)]
+    assert nearest("v0.28.0-rcm", [*many, "v0.28.0-rocm"])[0] == "v0.28.0-rocm"
+
+
 def test_nothing_is_near_where_nothing_is_alike() -> None:
     assert nearest("v1", []) == []
     assert nearest("rocm7", ["zzz"]) == []

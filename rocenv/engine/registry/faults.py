@@ -56,7 +56,8 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(inner)
         handed = [one for one in (getattr(inner, "reason", None), getattr(inner, "original_error", None), *inner.args)
                   if isinstance(one, BaseException)]  # fmt: skip
-        inner = next(iter(handed), None) or inner.__cause__ or inner.__context__
+        before = None if inner.__suppress_context__ else inner.__context__
+        inner = next(iter(handed), None) or inner.__cause__ or before
     return chain
 
 

@@ -207,22 +207,24 @@ class _Watch:
         """Raises TimeoutError once `deadline` has passed, whatever came before: it may be half of an answer."""
         from urllib3.exceptions import HTTPError
 
-        timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut)
+        late = threading.Event()
+        timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut, (late,))
         timer.daemon = True
         timer.start()
         try:
             yield
         except (HTTPError, OSError):
-            if time.monotonic() < deadline:
+            if not late.is_set():
                 raise
         finally:
             timer.cancel()
-        if time.monotonic() >= deadline:
-            raise TimeoutError
+        if late.is_set():
+            raise TimeoutError from None
 
-    def _cut(self) -> None:
+    def _cut(self, late: threading.Event) -> None:
         import socket
 
+        late.set()
         for one in list(self.connections):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
