@@ -62,9 +62,11 @@ def command(
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     wanted, named = building.wished(profile, image=image, gpus=gpus, template=template, gfx=gfx, apt=apt, pip=pip)
     with closing(_engine(engine, needed=not (check or dry_run))) as program:
-        idle = EngineFacts(program.kind, assumed=True)
-        facts = idle if check or dry_run else program.facts()
-        plan = building.planned(wanted, host=host, facts=facts, lock=mode, named=named)
+        # What an image is made of does not hang on the engine: it is asked only where something is to be built.
+        facts = EngineFacts(program.kind, assumed=True)
+        plan = building.planned(
+            wanted, host=host, facts=facts, lock=mode, named=named, text=check or dry_run or as_json
+        )
         for warning in plan.warnings:
             console.warn(warning)
         if check:
@@ -99,6 +101,7 @@ def _built(engine: Engine, plan: Plan, options: Options, tag: str | None, *, as_
     there = not asked and engine.image(plan.image.reference) is not None
     with terminable(), console.pull_progress() as show:
         if not there:
+            plan = plan._replace(engine=engine.facts())
             fetch(engine, plan, tell=console.say, progress=show, options=options if asked else None)
         if tag is not None and not options.push:
             engine.tag(plan.image.reference, tag)

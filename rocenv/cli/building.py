@@ -43,7 +43,9 @@ def wished(
     return found, gpus is not None
 
 
-def planned(profile: Profile, *, host: str | None, facts: EngineFacts, lock: str, named: bool) -> Plan:
+def planned(
+    profile: Profile, *, host: str | None, facts: EngineFacts, lock: str, named: bool, text: bool = True
+) -> Plan:
     """The plan whose image is to be built. On a host without a GPU it is planned for none, unless some are named."""
     from rocenv.host import read_host
     from rocenv.lifecycle import held
@@ -52,4 +54,4 @@ def planned(profile: Profile, *, host: str | None, facts: EngineFacts, lock: str
     cpu = not seen.gpus and not named
     if cpu and not profile.build.gfx:
         console.warn("this host has no GPU: what is built is for none in particular (`--host CAPTURE` names a host)")
-    return held.planned(profile, seen, facts, wishes.read_request(cpu=cpu), lock)
+    return held.planned(profile, seen, facts, wishes.read_request(cpu=cpu), lock, text=text)

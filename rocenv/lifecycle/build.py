@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocenv.model.plan import Plan, Reason
-from rocenv.resources import SYSTEM, user_folder
+from rocenv.resources import SYSTEM, data_folder, user_folder
 
 if TYPE_CHECKING:
     from rocenv.engine import Engine
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
     from rocenv.render.build_argv import Options
 
 
-def built(plan: Plan, profile: Profile, project: str) -> Plan:
+def built(plan: Plan, profile: Profile, project: str, *, text: bool = True) -> Plan:
     """The plan with the image that a profile wants built in the place of the chosen one, which becomes its base.
 
     The plan as it is where nothing is to be built. `project`: the folder that templates and files may come from.
+    Without `text` the Dockerfile is written when it is needed: the image's name is known before.
     Raises UsageError for a template that does not exist, and for what cannot be built so.
     """
     wish = profile.build
@@ -33,9 +35,11 @@ def built(plan: Plan, profile: Profile, project: str) -> Plan:
     from rocenv.render.recipe import recipe_of
 
     recipe = recipe_of(plan, profile)
-    text = render_dockerfile(recipe, template_folders(project))
+    templates = template_folders(project)
+    dockerfile = render_dockerfile(recipe, templates) if text else None
     folder = None if wish.context is None else context.folder_of(wish.context, project)
-    reference = built_reference(plan.profile, text, "" if folder is None else context.digest(folder))
+    copied = "" if folder is None else context.digest(folder)
+    reference = built_reference(recipe, plan.profile, template_digest(templates), copied)
     added = "; ".join(f"{kind}: {' '.join(words)}" for kind, words in wish.packages.items() if words)
     if recipe.rocm_packages is not None:
         added = f"ROCm {recipe.rocm_packages.rocm}: {' '.join(recipe.rocm_packages.names)}" + (added and f"; {added}")
@@ -51,8 +55,8 @@ def built(plan: Plan, profile: Profile, project: str) -> Plan:
             warnings += (f"where the packages of {what} lie, or how they are called, was read in no source of AMD's",)
     plan = plan._replace(
         image=image,
-        dockerfile=text,
-        building=Building(None if folder is None else str(folder), wish.secrets, wish.mirrors),
+        dockerfile=dockerfile,
+        building=Building(None if folder is None else str(folder), wish.secrets, wish.mirrors, recipe, templates),
         reasons=(Reason("build", reference, why), *plan.reasons),
         warnings=warnings,
     )
@@ -64,6 +68,26 @@ def template_folders(project: str) -> tuple[str, ...]:
     user = user_folder()
     found = (Path(project) / "dockerfiles", *([] if user is None else [user / "dockerfiles"]), SYSTEM / "dockerfiles")
     return tuple(str(folder) for folder in found if folder.is_dir())
+
+
+def template_digest(folders: tuple[str, ...]) -> str:
+    """A digest of all templates that there are, rocenv's own and the user's, each by its name."""
+    found = hashlib.sha256()
+    for folder in [*(Path(one) for one in folders), data_folder("dockerfiles")]:
+        for file in sorted(folder.glob("**/*.j2")):
+            with suppress(OSError):  # one that cannot be read is missed where it is used
+                found.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def written(plan: Plan) -> str:
+    """The plan's Dockerfile. Raises UsageError where a template is broken."""
+    building = plan.building
+    if plan.dockerfile is not None or building is None or building.recipe is None:
+        return plan.dockerfile or ""
+    from rocenv.render.dockerfile import render_dockerfile
+
+    return render_dockerfile(building.recipe, building.templates)
 
 
 def build(
@@ -83,7 +107,7 @@ def build(
     from rocenv.model.recipe import Building
     from rocenv.render.build_argv import Options
 
-    text = plan.dockerfile or ""
+    text = written(plan)
     with _alone(plan.image.reference, tell):
         if options is None and engine.image(plan.image.reference) is not None:
             return

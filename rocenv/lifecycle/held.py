@@ -32,8 +32,10 @@ class Held(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def planned(wished: Profile, host: Host, facts: EngineFacts, request: Request, mode: str = OFF) -> Plan:
-    """The plan of a profile, by the project's lock as `mode` wants it, with what it builds.
+def planned(
+    wished: Profile, host: Host, facts: EngineFacts, request: Request, mode: str = OFF, *, text: bool = True
+) -> Plan:
+    """The plan of a profile, by the project's lock as `mode` wants it, with what it builds (`text`: see `built`).
 
     Raises PolicyError where a lock is demanded and is not there or does not hold, and whatever `make_plan` raises.
     """
@@ -43,8 +45,8 @@ def planned(wished: Profile, host: Host, facts: EngineFacts, request: Request, m
     plan = make_plan(found.profile, host, facts, request)
     plan = plan._replace(warnings=(*plan.warnings, *found.warnings))
     if found.locked is None:
-        return built(plan, wished, request.project_folder)
-    plan = built(named(plan, found.locked, wished), wished, request.project_folder)
+        return built(plan, wished, request.project_folder, text=text)
+    plan = built(named(plan, found.locked, wished), wished, request.project_folder, text=text)
     if mode == FROZEN:
         _must_be_as_locked(plan, found.locked)
         _must_fit(plan, found.profile, host)

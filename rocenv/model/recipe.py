@@ -37,3 +37,5 @@ class Building(NamedTuple):
     context: str | None = None  # an absolute folder
     secrets: tuple[str, ...] = ()  # NAME, or NAME=FILE
     mirrors: Mapping[str, str] = {}  # pip: an index; apt: a proxy
+    recipe: Recipe | None = None  # what the Dockerfile is written from, where that is not done yet
+    templates: tuple[str, ...] = ()  # the folders of the user's own

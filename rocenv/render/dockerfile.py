@@ -1,6 +1,7 @@
 """The Dockerfile of an image that a profile wants built, from the templates in dockerfiles/ and in the user's folders.
 
-Same recipe, same text, byte for byte: the text's hash is the built image's tag, so that nothing is built twice.
+Same recipe, same text, byte for byte: a hash of what it is made of is the built image's tag, so that nothing is built
+twice.
 """
 
 from __future__ import annotations
@@ -53,10 +54,14 @@ def render_dockerfile(recipe: Recipe, folders: Sequence[str] = ()) -> str:
     return re.sub(r"\n{3,}", "\n\n", "".join(pieces)).strip() + "\n"
 
 
-def built_reference(profile: str, dockerfile: str, context: str = "") -> str:
-    """The name of the image built from this text and the files of that digest: rocenv/PROFILE:HASH."""
-    digest = hashlib.sha256(f"{dockerfile}{context}".encode()).hexdigest()
-    return f"rocenv/{profile.lower()}:{digest[:_TAG_DIGITS]}"
+def built_reference(recipe: Recipe, profile: str, templates: str, context: str = "") -> str:
+    """The name of the image built from a recipe: rocenv/PROFILE:HASH.
+
+    The hash is of all that it is made of: the recipe, the templates and the files to copy from, by their digests.
+    What needs no Dockerfile (is it there already?) needs no Jinja.
+    """
+    whole = "\n".join((recipe.labels["rocenv.image.plan"], templates, context))
+    return f"rocenv/{profile.lower()}:{hashlib.sha256(whole.encode()).hexdigest()[:_TAG_DIGITS]}"
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from rocenv.errors import UsageError
 
@@ -40,6 +41,8 @@ def plain(value: object) -> str:
     text = str(value)
     if len(text) > LONGEST:
         raise UsageError(f"a value for the Dockerfile has {len(text)} characters", f"{LONGEST} are allowed: shorten it")
+    if text.isascii() and text.isprintable():
+        return text
     hidden = next((sign for sign in text if unicodedata.category(sign) in _HIDDEN), None)
     if hidden is not None:
         what = "a line break" if hidden in "\r\n\u2028\u2029\x85" else f"the invisible character U+{ord(hidden):04X}"
@@ -54,7 +57,12 @@ def shown(text: str) -> str:
 
 def sh(value: object) -> Quoted:
     """One word for a shell, in RUN."""
-    return Quoted(shlex.quote(plain(value)))
+    return _word(str(value))
+
+
+@lru_cache(maxsize=1024)  # every image has the same script in it
+def _word(text: str) -> Quoted:
+    return Quoted(shlex.quote(plain(text)))
 
 
 def words(values: Iterable[object]) -> Quoted:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from render.recipes import profile
 
-from rocenv.lifecycle.build import built
+from rocenv.lifecycle.build import built, written
 from rocenv.model.plan import EngineFacts, ImageChoice, Plan
 
 if TYPE_CHECKING:
@@ -78,6 +78,22 @@ def test_nothing_of_the_machine_is_in_the_name(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv(name, value)
     mirrored = made_from(tmp_path, packages={"pip": ("einops",)}, mirrors={"pip": "https://pypi.example/simple"})
     assert (one.image.reference, one.dockerfile) == (mirrored.image.reference, mirrored.dockerfile)
+
+
+def test_the_name_is_known_before_the_text(tmp_path: Path) -> None:
+    whole, name = (
+        built(PLAN, profile(REFERENCE, packages={"pip": ("einops",)}), str(tmp_path), text=text)
+        for text in (True, False)
+    )
+    assert (name.image.reference, name.dockerfile) == (whole.image.reference, None)
+    assert written(name) == whole.dockerfile
+
+
+def test_another_template_is_another_image(tmp_path: Path) -> None:
+    before = made_from(tmp_path, template="on-image").image.reference
+    (tmp_path / "dockerfiles").mkdir()
+    (tmp_path / "dockerfiles" / "on-image.Dockerfile.j2").write_text('{% extends "rocenv/on-image.Dockerfile.j2" %}')
+    assert made_from(tmp_path, template="on-image").image.reference != before
 
 
 def test_a_template_of_the_project_is_taken(tmp_path: Path) -> None:

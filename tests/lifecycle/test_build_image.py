@@ -221,3 +221,64 @@ def test_what_replaces_torch_all_the_same_ends_the_build(home: TestBed, with_pip
     done = home.rocenv("build")
     assert done.returncode == 5, done.stderr
     assert "error: rocenv: `torch` was 2.6.0" in done.stderr
+
+
+# --- on Debian, from Debian's own packages ---------------------------------------------------------------------------
+
+NEEDED = ("rocm-smi", "librocm-smi64-1")  # of what the template installs, all that the stand-in lacks
+
+
+def apt(folder: Path, *words: str) -> None:
+    """Debian 13's packages by apt with a state of its own: this machine's stays as it is."""
+    done = subprocess.run(
+        [
+            "apt-get", "-q", f"-oDir::State={folder}", f"-oDir::State::status={folder}/status",
+            f"-oDir::Cache={folder}/cache", f"-oDir::Etc::sourcelist={folder}/sources.list",
+            "-oDir::Etc::sourceparts=-", "-oAPT::Sandbox::User=root", "-oAcquire::Languages=none", *words,
+        ],
+        cwd=folder / "repository", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def debian(home: TestBed) -> Iterator[str]:
+    """The stand-in, a Debian 13, with a repository in it: its network has none."""
+    folder = home.project / "apt"
+    for name in ("lists/partial", "cache/archives/partial", "repository"):
+        (folder / name).mkdir(parents=True)
+    (folder / "status").touch()
+    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    (folder / "sources.list").write_text(f"deb [signed-by={keyring}] http://deb.debian.org/debian trixie main\n")
+    apt(folder, "update")
+    apt(folder, "download", *NEEDED)
+    index = ""
+    for file in sorted((folder / "repository").glob("*.deb")):
+        fields = subprocess.run(["dpkg-deb", "--field", file], capture_output=True, text=True, check=True).stdout
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        index += f"{fields.rstrip()}\nFilename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {digest}\n\n"
+    (folder / "repository" / "Packages").write_text(index)
+    (home.project / "Dockerfile").write_text(
+        f"FROM {images.STAND_IN}\nCOPY apt/repository /repository\n"
+        "RUN rm -rf /etc/apt/sources.list.d && echo 'deb [trusted=yes] file:/repository ./' > /etc/apt/sources.list\n"
+    )
+    assert home.docker("pull", "--quiet", images.STAND_IN).returncode == 0
+    given = replace(home, variables={**home.variables, "DOCKER_BUILDKIT": "1"})
+    done = given.docker("build", "--tag=rocenv-test/debian:13", ".")
+    assert done.returncode == 0, done.stderr
+    yield "rocenv-test/debian:13"
+    home.docker("rmi", "-f", "rocenv-test/debian:13")
+
+
+def test_debians_own_packages_are_installed(home: TestBed, debian: str) -> None:
+    wish(
+        home,
+        f"image: {{reference: '{debian}'}}\nbuild: {{template: debian, os: debian-13, components: [runtime]}}",
+    )
+    reference = build(home)["reference"]
+    script = "dpkg-query -W -f '${Package} ${db:Status-Status}\\n' rocm-smi rocminfo libamdhip64-5; rocminfo"
+    done = home.docker("run", "--rm", reference, "sh", "-c", script)
+    assert done.stdout.splitlines()[:3] == ["libamdhip64-5 installed", "rocm-smi installed", "rocminfo installed"]
+    assert "ROCk module" in done.stdout + done.stderr  # it runs, and says what it finds of the driver
+    lists = home.docker("run", "--rm", reference, "ls", "/var/lib/apt/lists").stdout
+    assert "Packages" not in lists  # they stay in the builder's cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -44,9 +45,14 @@ def test_nothing_wanted_is_nothing_installed() -> None:
 
 def test_same_wish_same_bytes_and_tag() -> None:
     assert dockerfile(packages=TWO) == dockerfile(packages={name: TWO[name] for name in ("pip", "apt")})
-    one, other = (dockerfile(packages=packages(apt=(name,))) for name in ("git", "curl"))
-    assert built_reference("pytorch", one) != built_reference("pytorch", other)
-    assert built_reference("pytorch", one) != built_reference("pytorch", one, "of other files")
+    names = {
+        built_reference(recipe_of(plan(PYTORCH), profile(PYTORCH, packages=wish)), "PyTorch", templates, context)
+        for wish in (packages(apt=("git",)), packages(apt=("curl",)), packages(apt=("git",)))
+        for templates in ("of these templates", "of others")
+        for context in ("", "of these files")
+    }
+    assert len(names) == 8
+    assert all(re.fullmatch("rocenv/pytorch:[0-9a-f]{16}", name) for name in names)
 
 
 def test_every_process_writes_the_same_bytes() -> None:
