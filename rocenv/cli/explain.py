@@ -49,13 +49,14 @@ def command(
     told = told._replace(warnings=(*told.warnings, *_locked(wished, request)))
     if as_json:
         console.data_json(explain_json(told))
-    else:
-        console.data(explain_text(told, everything=everything))
-    if told.error is None:
-        return 0
-    if not as_json:
-        console.failed(ImageError(told.error.message, told.error.hint), as_json=False)
-    return ImageError.code
+        return 0 if told.error is None else ImageError.code
+    console.data(explain_text(told, everything=everything))
+    return 0 if told.error is None else _failed(ImageError(told.error.message, told.error.hint))
+
+
+def _failed(error: ImageError) -> int:
+    console.failed(error, as_json=False)
+    return error.code
 
 
 def _locked(wished: Profile, request: Request) -> tuple[str, ...]:

@@ -86,8 +86,7 @@ def up(
                 return outcome
         made = _create(engine, plan, refused, tell=tell, progress=progress)
         if made is not None:
-            environment, plan = made
-            return Outcome(environment, "recreated" if found else "created", plan)
+            return Outcome(made[0], "recreated" if found else "created", made[1])
     if refused:
         raise refused[-1]
     raise EngineError(f"`{plan.container}` was made and removed by others meanwhile", "`rocenv ps` shows what is there")
