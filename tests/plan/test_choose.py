@@ -225,3 +225,19 @@ def test_an_apu_under_the_dkms_driver_is_warned_of() -> None:
     assert [one for one in made.warnings if "kernel's own driver" in one]
     mi300a = host([gpu(0, "gfx942", kind="apu")])._replace(driver=dkms("6.16.6"))
     assert not [one for one in plan(mi300a).warnings if "kernel's own driver" in one]
+
+
+def test_what_is_known_to_break_a_gpu_here_is_a_warning_of_the_plan() -> None:
+    # Kernels before 6.18.4 are unstable with Strix Halo, Ubuntu's OEM kernel is not (kyuz0/amd-strix-halo-toolboxes).
+    strix = [gpu(0, "gfx1151", kind="apu")]
+    warned = plan(host(strix, driver=IN_TREE, kernel="6.8.0-60-generic")).warnings
+    assert [one for one in warned if "6.18.4" in one]
+    assert plan(host(strix, driver=IN_TREE, kernel="6.18.4")).warnings == ()
+    assert plan(host(strix, driver=IN_TREE, kernel="6.17.0-1028-oem")).warnings == ()
+
+
+def test_a_hazard_of_an_image_is_a_warning_where_nothing_better_is_there() -> None:
+    wish = ImageWish("rocm/dev-ubuntu", rocm=">=7.2")
+    made = plan(host([gpu(0, "gfx906")], driver=IN_TREE), image=wish)
+    assert [one for one in made.warnings if "rocBLAS" in one]
+    assert "rocBLAS" in why(made, "image")
