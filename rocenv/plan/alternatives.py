@@ -124,7 +124,9 @@ def _passing(gfx: str, way: Way) -> str:
 def _untested(found: Weighed) -> Iterator[Alternative]:
     one = nearest(found)
     if one is not None:
-        why = f"{one.refusal}; that often works all the same"
+        why = one.refusal or ""
+        if not one.image.driver:  # of AMD's tables that is so, of what the software itself wants nobody says it
+            why += "; that often works all the same"
         reference = one.image.reference.familiar
         yield Alternative(UNTESTED, None, reference, why, f"--image {reference}", known_to_work=False)
 
