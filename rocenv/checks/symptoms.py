@@ -145,7 +145,14 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"permission denied|cannot access gpu|cannot use the gpu", (*_CLOSED, *_BAKED, "k8s.gid-uniform")),
 )  # fmt: skip
 VAGUE = 4  # rows, the last: what they point to comes after what other lines do
-_ROWS = [(re.compile(pattern), checks) for pattern, checks in TABLE]
+
+
+def _bounded(pattern: str) -> re.Pattern[str]:
+    """A row's pattern, in which nothing repeats without end: a hostile line costs what others of its length do."""
+    return re.compile(pattern.replace("[^:]*", "[^:]{0,120}").replace(".*", ".{0,200}"))
+
+
+_ROWS = [(_bounded(pattern), checks) for pattern, checks in TABLE]
 
 
 def matched(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:

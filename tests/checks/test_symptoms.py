@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from rocenv.checks import symptoms
 from rocenv.checks.symptoms import matched, pointed
 
 NO_KFD = 'error gathering device information while adding custom device "/dev/kfd": no such file or directory'
@@ -104,6 +107,12 @@ def test_a_huge_log_is_read_at_both_ends_and_a_long_line_is_cut() -> None:
     assert pointed(f"{middle}PCI rejects atomics\n{middle}") == ()
     assert pointed(f"PCI rejects atomics\n{middle}{NO_KFD}")[:2] == ("pci.atomics", "kfd.present")
     assert pointed("x" * 100_000 + "PCI rejects atomics") == ()
+
+
+def test_nothing_repeats_without_end() -> None:
+    """A pattern that could run to the end of a line from each of its words takes the square of the line's length."""
+    assert [row.pattern for row, _ in symptoms._ROWS if re.search(r"(?<!\\)\.\*|\]\*", row.pattern)] == []
+    assert "kfd.access" in pointed("/dev/kfd" * 200 + " permission denied")
 
 
 AS_PASTED = [
