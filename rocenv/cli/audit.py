@@ -84,7 +84,7 @@ def _open(image: str, source: str | None, kind: str | None) -> tuple[Source, Ref
     if source not in (None, "engine", "registry"):
         return from_file(source, image), reference
     here = None if source == "registry" else _engine(kind, needed=source == "engine")
-    found = _of_engine(here, reference, needed=source == "engine") if here is not None else None
+    found = _of_engine(here, image, needed=source == "engine") if here is not None else None
     if found is None:
         from rocenv.engine.layers import from_registry
 
@@ -121,21 +121,19 @@ def _engine(kind: str | None, *, needed: bool) -> Engine | None:
         return None
 
 
-def _of_engine(engine: Engine, reference: Reference, *, needed: bool) -> Source | None:
-    """The engine's copy; where the engine does not answer and need not, None, and why is told."""
+def _of_engine(engine: Engine, image: str, *, needed: bool) -> Source | None:
+    """The engine's copy, by name or id; where the engine does not answer and need not, None, and why is told."""
     from rocenv.engine.layers import from_engine
 
     try:
-        found = from_engine(engine, reference.familiar, _labels())
+        found = from_engine(engine, image, _labels())
     except EngineError as error:
         if needed:
             raise
         console.warn(f"{error.message}; the registry is asked instead")
         return None
     if found is None and needed:
-        raise ImageError(
-            f"there is no image `{reference.familiar}` on the engine", f"`{engine.program} pull {reference.familiar}`"
-        )
+        raise ImageError(f"there is no image `{image}` on the engine", f"`{engine.program} pull {image}`")
     return found
 
 

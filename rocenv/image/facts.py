@@ -33,7 +33,7 @@ def audit(config: Mapping[str, Any], layers: Sequence[Layer], identity: str, dig
         digest=digest,
         machine=_word(config.get("architecture")),
         system=_system(texts),
-        rocm=releases(texts, debian, _packages(seen)),
+        rocm=releases(texts, debian, _packages(seen), _shared(seen)),
         hip=hip_releases(texts, debian),
         libraries=tuple(sorted(_libraries(seen))),
         shared=_shared(seen),

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from rocenv.model.audit import Package, Python, Release, Torch
+from rocenv.model.audit import Package, Python, Release, Shared, Torch
 
 _VERSION = re.compile(r"\d+(?:\.\d+){1,3}(?:(?:a|b|rc|\.dev)\d+)?")
 _WHEELS = ("rocm-sdk-core", "rocm-sdk-libraries", "rocm")
 
 
-def releases(texts: Mapping[str, str], debian: Mapping[str, str], packages: Iterable[Package]) -> tuple[Release, ...]:
+def releases(
+    texts: Mapping[str, str], debian: Mapping[str, str], packages: Iterable[Package], shared: Iterable[Shared]
+) -> tuple[Release, ...]:
     """The releases of ROCm in an image: each version once, with the file or package that says so.
 
     Files come first: /opt/rocm*/.info/version, and the Core SDK's /opt/rocm/core-*/.info/version; then wheels
-    (rocm-sdk-core); then AMD's package rocm-core, whose version is 7.2.4.70204-90.
+    (rocm-sdk-core); then AMD's package rocm-core, whose version is 7.2.4.70204-90; then the names of libraries.
     """
     found: dict[str, str] = {}
     for path in sorted(texts, key=lambda path: ("core-" in path, path)):
@@ -32,7 +34,24 @@ def releases(texts: Mapping[str, str], debian: Mapping[str, str], packages: Iter
             core = re.match(r"(?:\d+:)?(\d+\.\d+(?:\.\d+)?)", version) if name.startswith("amdrocm-core") else None
             if match or core:
                 found.setdefault((match or core)[1], f"/var/lib/dpkg/status ({name} {version})")  # type: ignore[index]
+    for path, version in _named(shared) if not found else ():
+        found.setdefault(version, path)
     return tuple(Release(version, path) for version, path in found.items())
+
+
+def release_of(version: str) -> str | None:
+    """The release of ROCm that is behind a library's version: 7.2.70204 is HIP 7.2 of ROCm 7.2.4."""
+    match = re.fullmatch(r"\d+\.\d+\.(\d{1,2})(\d{2})(\d{2})", version)
+    return ".".join(str(int(part)) for part in match.groups()) if match else None
+
+
+def _named(shared: Iterable[Shared]) -> Iterator[tuple[str, str]]:
+    """(path, release) of the HIP runtimes that are there without the rest of ROCm, as images of programs have them."""
+    for one in shared:
+        for path, version in one.files if one.name == "amdhip64" else ():
+            release = release_of(version)
+            if release and release.startswith(f"{version.partition('.')[0]}."):
+                yield path, release
 
 
 def hip_releases(texts: Mapping[str, str], debian: Mapping[str, str]) -> tuple[Release, ...]:

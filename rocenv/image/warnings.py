@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.versions import Version
+from rocenv.image.releases import release_of
 from rocenv.image.verdict import carried
 from rocenv.model.audit import Audit, Shared
 
-_FIVE = re.compile(r"(\d{1,2})(\d{2})(\d{2})")  # 70204 behind a library's version: ROCm 7.2.4
 _HIDING = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 _FEW = 5
 
@@ -68,7 +68,12 @@ def _torch(audit: Audit) -> Iterator[str]:
         lacking = _missing_code(audit, torch.path, torch.arch)
         if lacking:
             yield f"PyTorch in {torch.path} says that it is built for {', '.join(lacking)}, and has no code for that"
-    if len(audit.torch) > 1:
+    if len(audit.torch) == 1:
+        named = tuple(word.partition(":")[0] for word in re.split(r"[;,\s]+", audit.env.get("PYTORCH_ROCM_ARCH", "")))
+        lacking = _missing_code(audit, audit.torch[0].path, tuple(filter(None, named)))
+        if lacking:
+            yield f"its PYTORCH_ROCM_ARCH names {', '.join(lacking)}, and PyTorch's library has no code for that"
+    elif audit.torch:
         yield f"there are {len(audit.torch)} PyTorchs: {', '.join(torch.path for torch in audit.torch)}"
     hip = [torch for torch in audit.torch if torch.hip is not None]
     wheels = [package for package in audit.packages if package.name.startswith("nvidia-")]
@@ -105,8 +110,7 @@ def _folder(path: str) -> str:
 
 def _releases(shared: Shared) -> list[str]:
     """The releases of ROCm that the file names of a library tell."""
-    found = (_FIVE.fullmatch(version.rpartition(".")[2]) for _, version in shared.files)
-    return sorted({".".join(str(int(part)) for part in match.groups()) for match in found if match})
+    return sorted({release for _, version in shared.files if (release := release_of(version))})
 
 
 def _places(shared: Shared) -> str:

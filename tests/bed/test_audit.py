@@ -86,6 +86,7 @@ def test_the_audit_says_what_was_compiled_and_what_the_tools_say(made: TestBed) 
     assert set(found["verdicts"]) == {"gfx942"}, "the bed's host has MI300X"
     assert found["verdicts"]["gfx942"]["many"]["verdict"] == "native"
     assert found["verdicts"]["gfx942"]["one"]["verdict"] == "none"
+    assert audit(made, found["id"].removeprefix("sha256:")[:12])["gfx"] == found["gfx"], "an id names it too"
 
 
 def test_the_doctor_knows_what_the_audit_found(made: TestBed) -> None:

@@ -38,6 +38,7 @@ def audited(*layers: dict[str, Content], **settings: object) -> Audit:
         ({f"{SITE}/_rocm_sdk_core/.info/version": b"10.0.0"}, "10.0.0", f"/{SITE}/_rocm_sdk_core/.info/version"),
         ({"var/lib/dpkg/status": b"Package: rocm-core\nStatus: install ok installed\nVersion: 7.2.4.70204-90~24.04\n"},
          "7.2.4", "/var/lib/dpkg/status (rocm-core 7.2.4.70204-90~24.04)"),
+        ({"usr/lib/ollama/libamdhip64.so.7.2.70201": host_elf()}, "7.2.1", "/usr/lib/ollama/libamdhip64.so.7.2.70201"),
         ({"var/lib/dpkg/status": b"Package: amdrocm-core7.14\nStatus: install ok installed\nVersion: 7.14.0-1\n"},
          "7.14.0", "/var/lib/dpkg/status (amdrocm-core7.14 7.14.0-1)"),
     ],

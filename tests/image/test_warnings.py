@@ -68,6 +68,7 @@ def test_what_is_otherwise_than_the_tag(found: Audit, said: str) -> None:
         (GOOD._replace(kpack_wanted=("/lib/librocblas.so.5",)), "keep their code in kpack archives, and there is none"),
         (GOOD._replace(unreadable=("/lib/x.so",)), "code objects in 1 files could not be read: /lib/x.so"),
         (GOOD._replace(libraries=()), "there is ROCm inside, and no code for any GPU"),
+        (GOOD._replace(env={"PYTORCH_ROCM_ARCH": "gfx942:xnack-;gfx1100"}), "PYTORCH_ROCM_ARCH names gfx1100, and"),
         (GOOD._replace(env={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}), "sets HSA_OVERRIDE_GFX_VERSION=10.3.0"),
         (GOOD._replace(env={"HIP_VISIBLE_DEVICES": "0"}), "sets HIP_VISIBLE_DEVICES=0: it hides GPUs"),
         (GOOD._replace(outside=3), "3 entries of its layers have a path that leads out"),
