@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rocenv.cli import console, wishes
-from rocenv.errors import PolicyError, UsageError
+from rocenv.errors import HostError, PolicyError, UsageError
 from rocenv.lifecycle import lockfile
 from rocenv.lifecycle.lock import Site, locked_anew
 from rocenv.lifecycle.sources import open_sources
@@ -49,7 +49,15 @@ def command(
     from rocenv.lock.compare import differences
     from rocenv.report.lock import lock_json, lock_text
 
-    fresh = locked_anew(site, profiles or (), lock or Lock(), update=update)
+    try:
+        fresh = locked_anew(site, profiles or (), lock or Lock(), update=update)
+    except HostError as error:
+        if host is not None:
+            raise
+        mend = (
+            "`rocenv lock --host CAPTURE` locks for another host (`rocenv detect --save FILE` there writes its capture)"
+        )
+        raise HostError(error.message, mend) from error
     changes = differences(lock or Lock(), fresh)
     written = lock is None or bool(changes)
     if written:

@@ -134,6 +134,8 @@ def test_a_registry_that_does_not_answer_leaves_it_unchecked(site: Site) -> None
     there = json.loads(site.well("up", "--no-test", "--frozen", "--json"))
     assert there["action"] == "used"
     assert there["environment"]["reference"].startswith(f"{dead}@sha256:")
+    said = site.well("lock", "--update", code=5)
+    assert f"the digest of `{dead}` cannot be told" in said
 
 
 def test_a_build_on_a_locked_image_that_came_from_a_mirror(site: Site) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rocenv.catalog.references import Reference
 from rocenv.errors import EngineError, UsageError
 from rocenv.lifecycle.carry import files
 from rocenv.lifecycle.carry.verify import Opened, opened, unchanged
@@ -85,8 +86,9 @@ def _name(engine: Engine, bundle: Opened, carried: Carried) -> None:
             f"the engine took the bundle, and does not have {carried.image} of `{carried.reference}`",
             f"`{engine.program} images --digests` shows what it has",
         )
-    if ":" in carried.reference.rpartition("/")[2] and engine.image(carried.reference) is None:
-        engine.tag(identity, carried.reference)
+    name = Reference.parse(carried.reference).full  # with its registry: podman does not take docker.io for granted
+    if ":" in carried.reference.rpartition("/")[2] and engine.image(name) is None:
+        engine.tag(identity, name)
 
 
 def _wanted(bundle: Opened, folder: Path) -> Iterator[_Wanted]:
