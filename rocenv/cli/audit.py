@@ -48,7 +48,7 @@ def command(
         found = look_inside(opened, console.say, fresh=fresh)
     judged = {gfx: verdicts(found, gfx) for gfx in targets}
     said = warnings(found, _tagged(reference))
-    show = reference.familiar if reference else image
+    show = image if reference is None or _is_id(image) else reference.familiar
     if as_json:
         console.data_json(audit_json(show, found, said, judged, opened.where))
     else:
@@ -99,6 +99,13 @@ def _is_file(image: str) -> bool:
     if image.startswith(("/", "./", "../")):
         return True
     return image.endswith((".tar", ".tgz", ".tar.gz", ".tar.zst")) and Path(image).exists()
+
+
+def _is_id(image: str) -> bool:
+    """True for an image's id as engines show it, which is read as a name where there is no such id."""
+    import re
+
+    return re.fullmatch(r"(sha256:)?[0-9a-f]{12,64}", image) is not None
 
 
 def _reference(image: str) -> Reference:

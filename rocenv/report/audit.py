@@ -89,7 +89,7 @@ def _facts(reference: str, found: Audit, where: str) -> str:
     rows = [
         ("image", [reference]),
         ("digest", [found.digest or f"{found.identity} (of its configuration)"]),
-        ("read", [f"{found.layers} layers, {found.entries} entries, {size(found.bytes)} unpacked, from {where}"]),
+        ("read", [f"{found.entries} entries, {size(found.bytes)} unpacked, from {where}"]),
         ("os", [f"{found.system or 'unknown'} ({found.machine or 'unknown machine'})"]),
         ("ROCm", [f"{one.version}  {one.path}" for one in found.rocm] or ["no release is named"]),
         ("HIP", [f"{one.version}  {one.path}" for one in found.hip]),
