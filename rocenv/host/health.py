@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 from rocenv.host import cdi, log, modules
 from rocenv.host.source import LARGE, Root, parse_number
 from rocenv.model.health import CacheFolder, Group, Health, Opening, Stuck, SubIds
 from rocenv.model.host import Host
 
+KFD = "/dev/kfd"
 _IN_DRIVER = ("amdgpu", "kfd", "kgd", "drm_sched", "ttm_", "dma_fence")
 _AGAIN = 0.5  # seconds between two looks at a process that sleeps in the driver
 _OWN_GROUPS = ("render", "video", "docker")
@@ -57,12 +59,24 @@ def read_health(root: Root, host: Host) -> Health:
         shm_bytes=_shm() if live else None,
         seccomp=_seccomp(root),
         missing={"kernel_log": unread} if unread else {},
+        impostor=_impostor(root, live=live),
     )
+
+
+def _impostor(root: Root, *, live: bool) -> str | None:
+    """What is at the node's place and no device. It is not opened: that would wake a GPU."""
+    if not live:
+        return "folder" if root.files.is_dir(KFD) else None
+    try:
+        mode = os.stat(KFD).st_mode
+    except OSError:
+        return None
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else None
 
 
 def _opens(host: Host, *, live: bool) -> tuple[Opening, ...]:
     """The nodes opened for real; in a capture what its faults and its permissions answer."""
-    wanted = ["/dev/kfd", *(gpu.render_node for gpu in host.gpus if gpu.render_node)]
+    wanted = [KFD, *(gpu.render_node for gpu in host.gpus if gpu.render_node)]
     nodes = [node for path in dict.fromkeys(wanted) if (node := host.device(path)) is not None]
     if not live or not nodes:
         return tuple(Opening(node.path, node.refused_by) for node in nodes)

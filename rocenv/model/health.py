@@ -51,11 +51,13 @@ class SubIds(NamedTuple):
 
 
 class CdiNode(NamedTuple):
-    """A device node that a CDI device passes on, with its numbers where the spec names them."""
+    """A device node that a CDI device passes on, with its numbers, mode and group where the spec names them."""
 
     path: str
     major: int | None = None
     minor: int | None = None
+    mode: int | None = None
+    gid: int | None = None
 
 
 class CdiSpec(NamedTuple):
@@ -65,6 +67,7 @@ class CdiSpec(NamedTuple):
     kind: str | None
     devices: Mapping[str, tuple[CdiNode, ...]] = _NOTHING
     problem: str | None = None
+    version: str | None = None  # of CDI, as the file says it
 
 
 class CacheFolder(NamedTuple):
@@ -109,6 +112,7 @@ class Health(NamedTuple):
     shm_bytes: int | None = None
     seccomp: int | None = None  # of this process: 0 none, 1 strict, 2 a filter
     missing: Mapping[str, str] = _NOTHING
+    impostor: str | None = None  # what stands at /dev/kfd and is no device: folder | file
 
 
 class Store(NamedTuple):

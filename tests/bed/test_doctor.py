@@ -92,6 +92,17 @@ def test_a_node_that_is_gone(bed: TestBed) -> None:
     assert found["kfd.open"][0]["evidence"] == "because kfd.present failed"
 
 
+def test_a_folder_that_docker_made_in_the_node_s_place(bed: TestBed, small_image: str) -> None:
+    with as_root(bed, "mv /dev/kfd /dev/kfd-away", "rmdir /dev/kfd; mv /dev/kfd-away /dev/kfd"):
+        made = bed.docker("run", "--rm", "--volume=/dev/kfd:/dev/kfd", small_image, "true")
+        assert made.returncode == 0, made.stderr
+        refused = bed.docker("run", "--rm", "--device=/dev/kfd", small_image, "true")
+        found = doctor(bed, "--symptom", refused.stderr, code=3)
+    assert next(iter(found)) == "kfd.present", refused.stderr
+    assert "/dev/kfd is a folder" in found["kfd.present"][0]["evidence"]
+    assert "sudo rmdir /dev/kfd" in found["kfd.present"][0]["fix"]
+
+
 def test_a_socket_that_this_user_may_not_use(bed: TestBed) -> None:
     with as_root(bed, "chmod 0600 /run/docker.sock", "chmod 0660 /run/docker.sock"):
         found = doctor(bed)

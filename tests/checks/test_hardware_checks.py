@@ -114,6 +114,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("kfd.present", {"host": VFIO}, "fail", "reserved for a virtual machine"),
     ("kfd.present", {"host": NO_KFD}, "fail", "CONFIG_HSA_AMD"),
     ("kfd.present", {"host": WELL._replace(devices=())}, "fail", "udevadm trigger"),
+    ("kfd.present", {"host": UNLOADED, "health": health(impostor="folder")}, "fail", "sudo rmdir /dev/kfd"),
     ("kfd.present", {"host": CONTAINER._replace(devices=())}, "fail", "--device=/dev/kfd"),
     ("kfd.present", {"host": WSL}, "skip", "/dev/dxg"),
     ("kfd.topology", {"host": TWO}, "ok", "2 × gfx942"),

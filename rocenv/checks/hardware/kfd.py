@@ -87,6 +87,16 @@ def present(facts: Facts) -> Answer:
         return skip("WSL2 has no /dev/kfd: the GPU is reached through /dev/dxg")
     if host.device(KFD) is not None:
         return ok(f"{KFD} is there")
+    impostor = facts.health.impostor if facts.health else None
+    if impostor is not None:
+        remove = "rmdir" if impostor == "folder" else "rm"
+        return fail(
+            f"{KFD} is a {impostor}, and no device",
+            f"an engine makes a folder where a mount (`-v {KFD}:{KFD}`) names what is not there; the driver's own node "
+            "cannot take its place ('not a device node')",
+            f"`sudo {remove} {KFD} && sudo modprobe amdgpu`; pass it by `--device={KFD}`",
+            verify=f"ls -l {KFD}",
+        )
     cause, fix = _absent(host)
     return fail(f"{KFD}: no such file", cause, fix, verify=f"ls -l {KFD}")
 
