@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 _FIRST_WITHOUT, _FIRST_WITH = (23,), (18, 9)  # docker clients: from when on BuildKit is a plugin, and is built in
 _FIRST_CHECK = (0, 15)  # buildx: from when on it knows `--check`
+_FROM = re.compile(r"^FROM \S+$", re.MULTILINE)
 # A daemon whose BuildKit is too old for it, or that cannot be reached.
-_CANNOT_CHECK = re.compile(r"not supported|unsupported|unknown flag|[Cc]annot connect|permission denied")
+_CANNOT_CHECK = re.compile(
+    r"not supported|unsupported|unknown flag|[Cc]annot connect|permission denied|resolve source metadata"
+)
 _PLAIN, _AS_IT_IS = Building(), Options()
 _INSTALL_BUILDX = "`apt-get install docker-buildx` (from Docker's own repository: docker-buildx-plugin)"
 
@@ -48,7 +51,10 @@ class Builder(Store):
         )
 
     def check(self, dockerfile: str) -> str | None:
-        """What BuildKit's own check says of a Dockerfile: the empty text for nothing, None where there is no such."""
+        """What BuildKit's own check says of a Dockerfile: the empty text for nothing, None where there is no such.
+
+        It would ask a registry for the base, which may be one that is still to be pulled: an empty one stands for it.
+        """
         import tempfile
 
         version = self._buildx()
@@ -57,7 +63,7 @@ class Builder(Store):
         with tempfile.TemporaryDirectory(prefix="rocenv-check-") as empty:
             words = [self.program, "buildx", "build", "--check", "--file=-", empty]
             try:
-                done = process.run(words, seconds=60, data=dockerfile.encode())
+                done = process.run(words, seconds=60, data=_FROM.sub("FROM scratch", dockerfile, count=1).encode())
             except process.GivenUpError:
                 return None
         said = (done.stdout + done.stderr).strip()

@@ -223,6 +223,28 @@ def test_what_replaces_torch_all_the_same_ends_the_build(home: TestBed, with_pip
     assert "error: rocenv: `torch` was 2.6.0" in done.stderr
 
 
+def test_the_health_check_asks_the_server(home: TestBed, with_pip: str) -> None:
+    """Nothing listens: unwell. Something answers: well. Only waiting, as an environment of rocenv's does: well."""
+    wish(home, f"image: {{reference: '{with_pip}'}}\nports: ['8000:8000']\nbuild: {{template: on-image, health: /}}")
+    reference = build(home)["reference"]
+    told = home.docker("image", "inspect", "--format", "{{json .Config.Healthcheck.Test}}", reference).stdout
+    kind, *command = json.loads(told)
+    assert (kind, command[:2]) == ("CMD", ["/bin/bash", "-c"])
+    serving = 'python3 -m http.server 8000 >/dev/null 2>&1 & until bash -c "$0" 2>/dev/null; do :; done; echo well'
+
+    def asked(*words: str) -> str:
+        done = home.docker("run", "--rm", "--init", "--network=none", reference, *words)
+        return done.stdout.strip()
+
+    assert asked("bash", "-c", 'bash -c "$0" 2>/dev/null || echo unwell', command[2]) == "unwell"
+    assert asked("timeout", "60", "bash", "-c", serving, command[2]) == "well"
+    waiting = home.docker("run", "-d", "--init", "--network=none", reference, "sleep", "infinity").stdout.strip()
+    try:
+        assert home.docker("exec", waiting, *command).returncode == 0
+    finally:
+        home.docker("rm", "-f", waiting)
+
+
 # --- on Debian, from Debian's own packages ---------------------------------------------------------------------------
 
 NEEDED = ("rocm-smi", "librocm-smi64-1")  # of what the template installs, all that the stand-in lacks
