@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rocenv.checks.facts import Facts
     from rocenv.cli.mending import Mended
     from rocenv.model.check import Finding
+    from rocenv.model.health import Document
 
 
 def command(
@@ -95,7 +96,7 @@ def _examined(facts: "Facts", inside: str | None, engine: str | None) -> list["F
     """The findings of all checks, those that a symptom points to first; then those from inside an environment."""
     from rocenv.checks.run import run
 
-    found = run(facts, first=_pointed(facts.log) if facts.log is not None else ())
+    found = run(facts, first=_pointed(facts.log, facts.documents) if facts.log is not None else ())
     if inside is None:
         return found
     from rocenv.cli.within import look_inside
@@ -128,8 +129,11 @@ def _told(
     return exit_code(findings) or (UsageError.code if failed else 0)
 
 
-def _pointed(log: str) -> tuple[str, ...]:
-    """The checks that an error text points to, told line by line."""
+_NAMED_BY = {"compose": "--compose FILE", "argv": "--argv 'docker run …'", "dockerfile": "--dockerfile FILE"}
+
+
+def _pointed(log: str, documents: "Sequence[Document]") -> tuple[str, ...]:
+    """The checks that an error text points to, told line by line; and what they would have to be given to read."""
     from rocenv.checks.symptoms import matched, pointed
 
     for line, checks in dict(matched(log)).items():
@@ -137,6 +141,12 @@ def _pointed(log: str) -> tuple[str, ...]:
     first = pointed(log)
     if not first:
         console.warn("no check is known for that text; all are run in their order")
+    given = {document.kind for document in documents}
+    unread = [name for name in first if (kind := name.partition(".")[0]) in _NAMED_BY and kind not in given]
+    if unread:
+        flags = dict.fromkeys(_NAMED_BY[name.partition(".")[0]] for name in unread)
+        said = " or ".join(f"`{flag}`" for flag in flags)
+        console.say(f"{said} lets it read what was run; `rocenv doctor --about {unread[0]}` tells what is looked for")
     return first
 
 

@@ -134,6 +134,16 @@ def test_a_closed_stdin_is_told(
     assert "which is closed" in capsys.readouterr().err
 
 
+def test_a_symptom_of_a_file_asks_for_the_file(host: Build, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["doctor", "--host", host(run_as=ROOT), "--symptom", 'could not select device driver "rocm"']
+    run(words)
+    assert "`--compose FILE` or `--argv 'docker run …'` lets it read what was run" in capsys.readouterr().err
+    file = tmp_path / "compose.yaml"
+    file.write_text(COMPOSE)
+    run([*words, "--compose", str(file), "--argv", "docker run rocm/pytorch"])
+    assert "lets it read" not in capsys.readouterr().err
+
+
 def test_a_log_can_be_the_evidence(host: Build, ask: Ask) -> None:
     log = "HSA Error:  Incompatible kernel and userspace, Vega 20 disabled. Upgrade amdgpu."
     code, answer = ask("--host", host(run_as=ROOT), "--symptom", log)
