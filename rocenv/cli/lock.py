@@ -52,7 +52,7 @@ def command(
     try:
         fresh = locked_anew(site, profiles or (), lock or Lock(), update=update)
     except HostError as error:
-        if host is not None:
+        if host is not None or site.host().gpus:
             raise
         mend = (
             "`rocenv lock --host CAPTURE` locks for another host (`rocenv detect --save FILE` there writes its capture)"
