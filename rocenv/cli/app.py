@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lock": ("rocenv.cli.lock", "pin each profile's image by digest in rocenv.lock; check or renew it"),
     "bundle": ("rocenv.cli.bundle", "carry images, lock and settings to a machine without a network"),
     "images": ("rocenv.cli.images", "list the images that the catalog knows, those that fit this host first"),
+    "cdi": ("rocenv.cli.cdi", "write, list and check CDI specifications, by which engines give GPUs by name"),
     "catalog": ("rocenv.cli.catalog", "show what is known of a GPU, a ROCm release, an image family or a hazard"),
     "profiles": ("rocenv.cli.profiles", "list, show and check profiles"),
 }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv import process
 from rocenv.cli import console
-from rocenv.errors import UsageError
+from rocenv.errors import HostError, UsageError
 
 if TYPE_CHECKING:
     from rocenv.checks.facts import Facts
@@ -122,12 +124,26 @@ def _rewrite(name: str, text: str, backup: str) -> None:
 
 
 def _cdi(facts: Facts) -> list[Step]:
-    """A specification in the user's own folder, made anew by AMD's tool."""
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 (Path's raises)
-    own = os.path.join(config, "cdi")  # noqa: PTH118
-    specs = [spec.file for spec in (facts.health.cdi if facts.health else ()) if spec.file.startswith(own)]
+    """A specification in the user's own folder made anew: by AMD's tool where that is here, else by rocenv."""
+    from rocenv.host.cdi import own_folder
+
+    specs = [spec.file for spec in (facts.health.cdi if facts.health else ()) if spec.file.startswith(own_folder())]
     undo = "none: it is made from the devices alone"
-    return [_run(["amd-ctk", "cdi", "generate", f"--output={file}"], f"make `{file}` anew", undo) for file in specs]
+    if shutil.which("amd-ctk"):
+        return [_run(["amd-ctk", "cdi", "generate", f"--output={file}"], f"make `{file}` anew", undo) for file in specs]
+    return [Step(f"make `{file}` anew", undo, partial(_respecify, file)) for file in specs]
+
+
+def _respecify(file: str) -> None:
+    """Write a specification as `rocenv cdi generate` does. Raises UsageError."""
+    from rocenv.host import read_host
+    from rocenv.lifecycle.cdi import write
+    from rocenv.render.cdi import specification
+
+    try:
+        write(file, specification(read_host()))
+    except HostError as error:
+        raise UsageError(error.message, error.hint) from error
 
 
 def _containers(facts: Facts) -> list[Step]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rocenv.host.source import LARGE, Root, ThisMachine
@@ -15,7 +15,7 @@ from rocenv.model.host import Host, Link
 if TYPE_CHECKING:
     from rocenv.host.save import Saved
     from rocenv.host.shapes import Source
-    from rocenv.model.health import Health
+    from rocenv.model.health import CdiSpec, Health
 
 
 def read_host(path: str | None = None, *, chips: bool = False) -> Host:
@@ -48,6 +48,13 @@ def examine_bundle(path: str, name: str) -> tuple[Host, Health, bytes | None]:
     root = Root(open_source(path))
     host = read(root)
     return host, read_health(root, host), root.data(f"/captures/{name}", LARGE, quiet=True)
+
+
+def read_specs(path: str | None = None, more: Sequence[str] = (), *, closed: bool = False) -> tuple[CdiSpec, ...]:
+    """The CDI specifications of a host for AMD's GPUs: see rocenv.host.cdi."""
+    from rocenv.host import cdi
+
+    return cdi.read_specs(Root(open_source(path)), more, closed=closed)
 
 
 def read_links(path: str | None = None) -> tuple[Link, ...]:

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from rocenv.host.source import Root
 from rocenv.model.health import CdiNode, CdiSpec
+from rocenv.rules.cdi import FOLDERS, KIND
 
-FOLDERS = ("/etc/cdi", "/var/run/cdi")
+KINDS = (".json", ".yaml")  # other names no engine reads
 _MAX_BYTES = 1 << 20
-_VENDOR = b"amd.com/gpu"
+_VENDOR = KIND.encode()
 
 
-def read_specs(root: Root) -> tuple[CdiSpec, ...]:
-    """Every specification that speaks of AMD's GPUs, in the folders where engines look; a user's own live."""
-    folders = [*FOLDERS]
-    if root.source.name is None:
-        folders.append(os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "cdi"))
+def own_folder() -> str:
+    """The caller's own folder of specifications; rootless Docker 29.2 and newer reads it."""
+    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "cdi")
+
+
+def read_specs(root: Root, more: Sequence[str] = (), *, closed: bool = False) -> tuple[CdiSpec, ...]:
+    """Every specification that speaks of AMD's GPUs, in the folders where engines look; a user's own live.
+
+    `more`: other folders that an engine reads. `closed`: also files that this user may not read, whatever they hold.
+    """
+    own = (own_folder(),) if root.source.name is None else ()
     found = []
-    for folder in folders:
+    for folder in dict.fromkeys((*FOLDERS, *own, *more)):
         for name in sorted(root.names(folder)):
-            if name.endswith((".json", ".yaml", ".yml")):
-                data = root.data(f"{folder}/{name}", _MAX_BYTES, quiet=True) or b""
-                if _VENDOR in data:
-                    found.append(parse(f"{folder}/{name}", data))
+            if not name.endswith(KINDS):
+                continue
+            data = root.data(f"{folder}/{name}", _MAX_BYTES, quiet=True)
+            if data is None and closed:
+                found.append(CdiSpec(f"{folder}/{name}", None, problem="this user may not read it"))
+            elif data is not None and _VENDOR in data:
+                found.append(parse(f"{folder}/{name}", data))
     return tuple(found)
 
 
@@ -37,7 +48,7 @@ def parse(file: str, data: bytes) -> CdiSpec:
         devices = {str(one["name"]): (*common, *_nodes(one.get("containerEdits"))) for one in spec.get("devices") or ()}
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
         return CdiSpec(file, None, problem=f"it is no CDI specification: {str(error).splitlines()[0][:200] or 'shape'}")
-    return CdiSpec(file, str(spec.get("kind")), devices)
+    return CdiSpec(file, str(spec.get("kind")), devices, version=str(spec.get("cdiVersion")))
 
 
 def _load(file: str, data: bytes) -> dict[str, Any]:
@@ -63,7 +74,10 @@ def _nodes(edits: Any) -> tuple[CdiNode, ...]:
     """The nodes of a set of edits; on the host a node may have another path."""
     entries = (edits or {}).get("deviceNodes") or ()
     return tuple(
-        CdiNode(str(one.get("hostPath") or one["path"]), _number(one, "major"), _number(one, "minor"))
+        CdiNode(
+            str(one.get("hostPath") or one["path"]),
+            *(_number(one, key) for key in ("major", "minor", "fileMode", "gid")),
+        )
         for one in entries
     )
 

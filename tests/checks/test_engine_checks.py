@@ -76,7 +76,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("engine.cdi-fresh", {"health": health(cdi=(cdi("/dev/kfd", 235, 0),), kfd_number=(511, 0))}, "warn",
      "511:0, not 235:0"),
     ("engine.cdi-fresh", {"health": health(cdi=(cdi("/dev/dri/renderD130", file="/home/u/.config/cdi/a.json"),))},
-     "warn", "`amd-ctk cdi generate --output=/home/u/.config/cdi/a.json`"),
+     "warn", "`rocenv cdi generate --output=/home/u/.config/cdi/a.json`"),
     ("engine.cdi-fresh", {"health": health(cdi=(CdiSpec("/etc/cdi/a.json", None, problem="no JSON"),))}, "warn",
      "no JSON"),
     ("container.devnum", {}, "skip", "not asked"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
-from rocenv.model.health import CdiNode, CdiSpec, Health, OwnContainer
+from rocenv.model.health import CdiSpec, Health, OwnContainer
 from rocenv.model.host import Host
+from rocenv.rules.cdi import KIND, gone, stale
 
-_KIND = "amd.com/gpu"
-_REFRESH = "`sudo amd-ctk cdi generate --output={file}`"
+_REFRESH = "`sudo rocenv cdi generate --output={file}`"
 _ALL = ("auto", "all")
 
 
@@ -113,19 +113,19 @@ def cdi_fresh(facts: Facts) -> Answer:
     broken = [spec for spec in health.cdi if spec.problem]
     if broken:
         evidence = f"{broken[0].file}: {broken[0].problem}"
-        return warn(evidence, "this CDI specification cannot be read", _refresh(broken[0]), verify="amd-ctk cdi list")
-    ours = [spec for spec in health.cdi if spec.kind == _KIND]
+        return warn(evidence, "this CDI specification cannot be read", _refresh(broken[0]), verify="rocenv cdi check")
+    ours = [spec for spec in health.cdi if spec.kind == KIND]
     if not ours:
         return skip("there is no CDI specification for amd.com/gpu, which nothing here needs")
     for spec in ours:
-        stale = _stale(spec, host, health)
-        if stale:
+        wrong = stale(spec, host, health.kfd_number)
+        if wrong:
             return warn(
-                f"{spec.file}: {listed(stale)}",
+                f"{spec.file}: {listed(wrong)}",
                 "the CDI specification is older than the nodes: `--device amd.com/gpu=…` fails or gives another device",
                 _refresh(spec),
                 needs="container",
-                verify=f"amd-ctk cdi validate --path={spec.file}",
+                verify="rocenv cdi check",
             )
     return ok("; ".join(f"{spec.file}: {listed(spec.devices, 9)}" for spec in ours))
 
@@ -133,30 +133,6 @@ def cdi_fresh(facts: Facts) -> Answer:
 def _refresh(spec: CdiSpec) -> str:
     sudo = _REFRESH.format(file=spec.file)
     return sudo if spec.file.startswith(("/etc/", "/var/", "/run/")) else sudo.replace("sudo ", "")
-
-
-def _stale(spec: CdiSpec, host: Host, health: Health) -> list[str]:
-    """What of a specification is not so any more, each once."""
-    wrong: list[str] = []
-    for name, nodes in spec.devices.items():
-        for node in nodes:
-            said = _gone(node, host, health)
-            if said:
-                wrong.append(f"{said} (device {name})")
-    return list(dict.fromkeys(wrong))
-
-
-def _gone(node: CdiNode, host: Host, health: Health) -> str | None:
-    """What is wrong with a node that was written down; None for one that is as it was, or is none that is read here."""
-    if not node.path.startswith(("/dev/kfd", "/dev/dri/renderD")):
-        return None
-    there = host.device(node.path)
-    if there is None:
-        return f"{node.path} is not there"
-    now = health.kfd_number if node.path == "/dev/kfd" and health.kfd_number else (there.major, there.minor)
-    if node.major is None or node.minor is None or (node.major, node.minor) == now:
-        return None
-    return f"{node.path} is {now[0]}:{now[1]}, not {node.major}:{node.minor}"
 
 
 @check(
@@ -176,7 +152,7 @@ def device_numbers(facts: Facts) -> Answer:
         return skip("the engine was not asked for its containers")
     if not engine.containers:
         return ok("there is no environment here")
-    found = {one.name: gone for one in engine.containers if (gone := _gone_of(one, host, health))}
+    found = {one.name: said for one in engine.containers if (said := _gone_of(one, host, health))}
     if not found:
         return ok(f"{len(engine.containers)} environments")
     name, said = next(iter(found.items()))
@@ -202,11 +178,11 @@ def _restarts(kind: str, gone: list[str]) -> bool:
 def stale_containers(facts: Facts) -> dict[str, list[str]]:
     """The containers of rocenv's whose nodes have other numbers now, or are gone: what is wrong with each."""
     host, health, engine = facts.need_host(), facts.need_health(), facts.need_engine_health()
-    return {one.name: gone for one in engine.containers or () if (gone := _gone_of(one, host, health))}
+    return {one.name: said for one in engine.containers or () if (said := _gone_of(one, host, health))}
 
 
 def _gone_of(container: OwnContainer, host: Host, health: Health) -> list[str]:
-    return [said for node in container.devices if (said := _gone(node, host, health))]
+    return [said for node in container.devices if (said := gone(node, host, health.kfd_number))]
 
 
 @check(
@@ -222,6 +198,6 @@ def _gone_of(container: OwnContainer, host: Host, health: Health) -> list[str]:
 def amd_runtime(facts: Facts) -> Answer:
     """Told."""
     engine, health = facts.need_engine(), facts.engine_health
-    devices = [name for name in (health.cdi_devices or () if health else ()) if name.startswith(_KIND)]
+    devices = [name for name in (health.cdi_devices or () if health else ()) if name.startswith(KIND)]
     runtime = "runtime amd" if "amd" in engine.runtimes else "no runtime amd"
     return info(f"{runtime}, CDI devices: {listed(devices) or 'none'}")
