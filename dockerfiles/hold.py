@@ -1,6 +1,5 @@
 """Install Python packages into an image, and hold what it came with: its torch is built for ROCm, PyPI's is not."""
 
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -8,6 +7,16 @@ import runpy
 import shutil
 import subprocess
 import sys
+
+try:
+    from importlib.metadata import distributions
+except ImportError:
+    import pkg_resources
+
+    def distributions():
+        """The same before Python 3.8 (AlmaLinux 8 has 3.6)."""
+        return pkg_resources.working_set
+
 
 FILE = "/etc/rocenv/constraints.txt"
 SECRETS = "/run/secrets"
@@ -20,8 +29,9 @@ HELD = re.compile(
 def there():
     """The held packages that are installed, with their whole versions (2.10.0+rocm7.2.4)."""
     found = {}
-    for one in importlib.metadata.distributions():
-        name = re.sub("[-_.]+", "-", one.metadata["Name"] or "").lower()
+    for one in distributions():
+        name = getattr(one, "project_name", None) or one.metadata["Name"] or ""
+        name = re.sub("[-_.]+", "-", name).lower()
         if HELD.fullmatch(name):
             found.setdefault(name, one.version)
     return found

@@ -92,10 +92,12 @@ def hold_script() -> tuple[str, ...]:
 
 
 def _known(base: str) -> CatalogImage | None:
+    """What the catalog knows of the base. Raises UsageError for a text that is no reference."""
     try:
         return describe(Reference.parse(base))
-    except ValueError:
-        return None
+    except ValueError as error:
+        what = f"{shown(base)} is no image reference"
+        raise UsageError(what, "give one as NAME:TAG or NAME@sha256:DIGEST") from error
 
 
 def _pinned(base: str, digest: str | None) -> str:
@@ -189,7 +191,7 @@ def _labels(recipe: Recipe, profile: Profile, release: str | None) -> dict[str, 
     name, _, digest = recipe.base.partition("@")
     labels = {
         "org.opencontainers.image.title": profile.name,
-        "org.opencontainers.image.base.name": name,
+        "org.opencontainers.image.base.name": Reference.parse(name).full,
         "rocenv.image.base": recipe.base,
         "rocenv.image.gfx": ",".join(recipe.gfx),
         "rocenv.image.profile": profile.name,

@@ -94,7 +94,7 @@ def test_labels_name_profile_base_digest_targets_and_recipe() -> None:
     assert said == {
         "org.opencontainers.image.title": "pytorch",
         "org.opencontainers.image.version": "7.2.4",
-        "org.opencontainers.image.base.name": PYTORCH,
+        "org.opencontainers.image.base.name": f"docker.io/{PYTORCH}",  # the OCI's annotations: fully qualified
         "org.opencontainers.image.base.digest": digest,
         "rocenv.image.base": f"{PYTORCH}@{digest}",
         "rocenv.image.gfx": "gfx90a,gfx942",
@@ -191,6 +191,28 @@ def test_a_block_is_replaced_and_the_rest_stays(tmp_path: Path) -> None:
         "RUN "
     )
     assert text.index("hold.py pip") < text.index("RUN make") < text.index("USER 1000:1000")
+
+
+def test_the_first_folder_wins(tmp_path: Path) -> None:
+    for name in ("project", "user"):
+        (tmp_path / name).mkdir()
+        written(
+            tmp_path / name,
+            f'{{% extends "rocenv/on-image.Dockerfile.j2" %}}{{% block last %}}# {name}{{% endblock %}}',
+        )
+    both = (str(tmp_path / "project"), str(tmp_path / "user"))
+    assert dockerfile(template="on-image", folders=both).endswith("# project\n")
+    assert dockerfile(template="on-image", folders=both[1:]).endswith("# user\n")
+
+
+def test_macros_of_rocenv_s_own_serve_a_template_of_the_users(tmp_path: Path) -> None:
+    folders = written(
+        tmp_path,
+        '{% extends "rocenv/on-image.Dockerfile.j2" %}\n{% import "rocenv/macros.j2" as rocenv %}\n'
+        "{% block packages %}\nRUN true{{ rocenv.secrets(recipe) }}\n{% endblock %}\n",
+    )
+    text = dockerfile(template="on-image", secrets=("A", "B"), folders=folders)
+    assert "RUN true --mount=type=secret,id=A --mount=type=secret,id=B\n" in text
 
 
 def test_a_template_of_the_users_own_name(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,9 @@ class Image:
         (module / "__init__.py").write_text("raise SystemExit('nobody loads this')\n")
         (module / "version.py").write_text(f"from typing import Optional\nhip: Optional[str] = {hip!r}\n")
 
-    def run(self, *arguments: str, pip: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, pip: str | None = None, before: str = "", path: str = "/nowhere"
+    ) -> subprocess.CompletedProcess[str]:
         """The script, with -S: of this machine's own packages it sees none. `pip`: a module of that name."""
         if pip is not None:
             (self.packages / "pip").mkdir()
@@ -40,8 +43,8 @@ class Image:
         text = SCRIPT.replace('"/etc/rocenv/constraints.txt"', repr(str(self.file)))
         text = text.replace('"/run/secrets"', repr(str(self.secrets)))
         return subprocess.run(
-            [sys.executable, "-S", "-c", text, *arguments],
-            env={"PYTHONPATH": str(self.packages), "PATH": "/nowhere"}, capture_output=True, text=True, check=False,
+            [sys.executable, "-S", "-c", before + text, *arguments],
+            env={"PYTHONPATH": str(self.packages), "PATH": path}, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
 
@@ -96,3 +99,27 @@ def test_what_pip_refuses_names_what_is_held(image: Image) -> None:
 def test_an_image_without_pip_and_uv_says_so(image: Image) -> None:
     done = image.run("pip", "einops")
     assert "has no pip, and there is no uv" in done.stderr
+
+
+def test_uv_installs_where_there_is_no_pip(image: Image, tmp_path: Path) -> None:
+    uv = tmp_path / "uv"
+    uv.write_text('#!/bin/sh\necho "$@"\n')
+    uv.chmod(0o755)
+    done = image.run("pip", "einops", path=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"pip install --python {sys.executable} --constraint {image.file} einops\n"
+
+
+def test_it_is_python_3_6() -> None:
+    """AlmaLinux 8's own."""
+    ast.parse(SCRIPT, feature_version=(3, 6))
+
+
+def test_before_python_3_8_packages_are_found_by_setuptools(image: Image) -> None:
+    (image.packages / "pkg_resources.py").write_text(
+        "class One:\n    project_name, version = 'torch', '2.1'\nworking_set = [One]\n"
+    )
+    image.file.unlink()
+    done = image.run("hold", before="import sys; sys.modules['importlib.metadata'] = None\n")
+    assert done.returncode == 0, done.stderr
+    assert image.file.read_text() == "torch==2.1\n"
