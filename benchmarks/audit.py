@@ -94,30 +94,46 @@ def make(folder: Path, size: int) -> None:
         shutil.copyfileobj(source, target, 1 << 20)
     with plain.open("rb") as source, zstandard().open(packed["zstd"], "wb", level=3) as target:
         shutil.copyfileobj(source, target, 1 << 20)
-    for name, layer in packed.items():
-        save(folder / f"{name} × 1.tar", [layer])
-    save(folder / "gzip × 2.tar", [packed["gzip"], packed["gzip"]])
+    again = folder / "again.gz"
+    again.write_bytes(packed["gzip"].read_bytes() + gzip.compress(b""))  # the same content by another digest
+    for name, layers in {
+        **{name: [layer] for name, layer in packed.items()},
+        "gzip twice": [packed["gzip"], again],
+    }.items():
+        save(folder / f"{name}.tar", layers)
 
 
 def save(place: Path, layers: Sequence[Path]) -> None:
-    """An archive as docker saves it; the same layer twice is written twice."""
-    plain = layers[0].with_name("layer")
-    digest = hashlib.sha256()
-    with plain.open("rb") as source:
-        while piece := source.read(1 << 20):
-            digest.update(piece)
-    described = {"type": "layers", "diff_ids": [f"sha256:{digest.hexdigest()}"] * len(layers)}
-    names = [f"{number}.tar" for number in range(len(layers))]
-    entry = {"Config": "config.json", "RepoTags": ["own/image:1"], "Layers": names}
-    texts = {"config.json": {"config": {}, "rootfs": described}, "manifest.json": [entry]}
+    """An archive of an OCI layout, as podman saves it, and docker since 25."""
+    digests = [digest(layer) for layer in layers]
+    config = json.dumps({"config": {}, "rootfs": {"type": "layers", "diff_ids": digests}}).encode()
+    described = {"config": {"digest": hashed(config)}, "layers": [{"digest": one} for one in digests]}
+    manifest = json.dumps(described).encode()
+    index = json.dumps({"schemaVersion": 2, "manifests": [{"digest": hashed(manifest)}]}).encode()
+    texts = {blob(hashed(config)): config, blob(hashed(manifest)): manifest, "index.json": index}
     with tarfile.open(place, "w") as tar:
-        for name, layer in zip(names, layers, strict=True):
-            tar.add(layer, name)
-        for name, content in texts.items():
-            data = json.dumps(content).encode()
+        for one, layer in zip(digests, layers, strict=True):
+            tar.add(layer, blob(one))
+        for name, data in texts.items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
             tar.addfile(member, io.BytesIO(data))
+
+
+def digest(file: Path) -> str:
+    found = hashlib.sha256()
+    with file.open("rb") as source:
+        while piece := source.read(1 << 20):
+            found.update(piece)
+    return f"sha256:{found.hexdigest()}"
+
+
+def hashed(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def blob(name: str) -> str:
+    return f"blobs/{name.replace(':', '/')}"
 
 
 def spend(argv: list[str]) -> tuple[float, float, int]:
@@ -167,7 +183,7 @@ def main() -> None:
         for place in sorted(Path(folder).glob("*.tar")):
             cases[place.stem] = measure(place, options.rounds, Path(folder) / "cache")
         size = (Path(folder) / "layer").stat().st_size
-    one, two = (cases[f"gzip × {times}"]["audit_s"] for times in (1, 2))
+    one, two = (cases[name]["audit_cpu_s"] for name in ("gzip", "gzip twice"))
     answer: dict[str, Any] = {"version": 1, "layer_bytes": size, "cases": cases, "twice_the_bytes_take": two / one}
     answer["limits"] = limits(cases, two / one)
     text = json.dumps(answer, indent=2, ensure_ascii=False)
@@ -186,7 +202,10 @@ def limits(cases: dict[str, Any], twice: float) -> list[dict[str, object]]:
         if not name.startswith("plain")
     ]
     peak = max(case["peak_bytes"] for case in cases.values())
-    found += [("peak of memory", "200 MB", peak / MOST_MEMORY), ("twice the bytes", "2.5 × the time", twice / 2.5)]
+    found += [
+        ("peak of memory", "200 MB", peak / MOST_MEMORY),
+        ("twice the bytes", "2.2 × the processor's time", twice / 2.2),
+    ]
     return [
         {"case": name, "limit": rule, "share_of_limit": round(share, 3), "ok": share <= 1}
         for name, rule, share in found
