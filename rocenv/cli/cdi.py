@@ -177,9 +177,9 @@ def _rows(specs: tuple[CdiSpec, ...], host: Host) -> list[Row]:
 
 def _faults(specs: tuple[CdiSpec, ...], host: Host) -> list[Fault]:
     from rocenv.report.cdi import Fault
-    from rocenv.rules.cdi import found, stale
+    from rocenv.rules.cdi import found, generating, stale
 
-    faults = [Fault(one.file, "unreadable", (one.problem,), _anew(one.file)) for one in specs if one.problem]
+    faults = [Fault(one.file, "unreadable", (one.problem,), generating(one.file)) for one in specs if one.problem]
     conflicts: dict[tuple[str, ...], list[str]] = {}
     for name, files in found(specs, _folders(specs)).conflicts.items():
         conflicts.setdefault(files, []).append(name)
@@ -190,19 +190,12 @@ def _faults(specs: tuple[CdiSpec, ...], host: Host) -> list[Fault]:
     for spec in specs:
         lines = () if spec.problem or spec.file in contradicting else tuple(stale(spec, host))
         if lines:
-            faults.append(Fault(spec.file, "stale", lines, _anew(spec.file)))
+            faults.append(Fault(spec.file, "stale", lines, generating(spec.file)))
     return faults
-
-
-def _anew(file: str) -> str:
-    return f"`{_sudo(file)}rocenv cdi generate --output={shlex.quote(file)}`"
 
 
 def _only(files: tuple[str, ...]) -> str:
     """The command that leaves one file of several: AMD's own tool and rocenv would each write theirs again."""
-    sudo = _sudo(files[0])
-    return f"`{sudo}rm {shlex.join(files[1:])} && {sudo}rocenv cdi generate --output={shlex.quote(files[0])}`"
+    from rocenv.rules.cdi import generating, sudo
 
-
-def _sudo(file: str) -> str:
-    return "sudo " if file.startswith(("/etc/", "/var/", "/run/")) else ""
+    return f"`{sudo(files[0])}rm {shlex.join(files[1:])} && {generating(files[0])[1:]}"

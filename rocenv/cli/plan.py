@@ -32,6 +32,7 @@ def command(
     user: wishes.User = None,
     shm_size: wishes.ShmSize = None,
     loosen: wishes.Loosen = None,
+    via: wishes.Via = None,
     cpu: wishes.Cpu = False,
     strict: wishes.Strict = False,
     locked: wishes.Locked = False,
@@ -46,18 +47,19 @@ def command(
     --engine and --rootless say otherwise; without, the engine here is asked, where one answers.
     """
     from rocenv.host import read_host
+    from rocenv.lifecycle.cdi import with_specs
     from rocenv.lifecycle.held import planned
     from rocenv.render.argv import run_argv, shell_text
     from rocenv.report.plan import plan_json, plan_text
 
     wished, request = wishes.read_wishes(
         profile, gpus=gpus, image=image, name=name, env=env, mounts=mount, ports=port, user=user,
-        shm_size=shm_size, loosen=loosen, cpu=cpu, strict=strict,
+        shm_size=shm_size, loosen=loosen, cpu=cpu, strict=strict, via=via,
     )  # fmt: skip
     seen = read_host(host)
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     facts, program = asked(seen, engine, rootless=rootless)
-    plan = planned(wished, seen, facts, request, mode)
+    plan = planned(wished, seen, facts, with_specs(request, facts, host), mode)
     if program is not None and plan.image.equals and plan.image.base is None:
         from rocenv.plan.here import settled
 

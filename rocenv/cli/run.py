@@ -25,6 +25,7 @@ def command(
     user: wishes.User = None,
     shm_size: wishes.ShmSize = None,
     loosen: wishes.Loosen = None,
+    via: wishes.Via = None,
     cpu: wishes.Cpu = False,
     strict: wishes.Strict = False,
     locked: wishes.Locked = False,
@@ -39,7 +40,7 @@ def command(
     words = inside.command_words(context, "rocenv run PROFILE -- python train.py")
     wish: dict[str, Any] = {
         "gpus": gpus, "image": image, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen, "cpu": cpu,
-        "strict": strict,
+        "strict": strict, "via": via,
     }  # fmt: skip
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     with closing(ahead.engine(engine)) as program:

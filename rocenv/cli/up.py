@@ -33,6 +33,7 @@ def command(
     user: wishes.User = None,
     shm_size: wishes.ShmSize = None,
     loosen: wishes.Loosen = None,
+    via: wishes.Via = None,
     cpu: wishes.Cpu = False,
     strict: wishes.Strict = False,
     locked: wishes.Locked = False,
@@ -53,7 +54,7 @@ def command(
     """
     wish: dict[str, Any] = {
         "gpus": gpus, "image": image, "name": name, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen,
-        "cpu": cpu, "strict": strict,
+        "cpu": cpu, "strict": strict, "via": via,
     }  # fmt: skip
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     if dry_run:

@@ -51,6 +51,15 @@ Loosen = Annotated[
         "--loosen", metavar="WHAT", help="Loosen by name, commas join them: sudo, ptrace, perf, numa, rdma, host-ipc."
     ),
 ]
+Via = Annotated[
+    str | None,
+    typer.Option(
+        "--via",
+        metavar="WAY",
+        help="How the GPUs come in: devices (the nodes, the default), cdi (by name, see `rocenv cdi`) or "
+        "runtime (AMD's container runtime).",
+    ),
+]
 Cpu = Annotated[bool, typer.Option("--cpu", help="Give no GPU at all, on purpose.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would loosen anything.")]
 
@@ -78,6 +87,7 @@ def read_wishes(
     loosen: Sequence[str] | None = None,
     cpu: bool = False,
     strict: bool = False,
+    via: str | None = None,
     more: Mapping[str, object] | None = None,
 ) -> tuple[Profile, Request]:
     """The profile with all layers and flags in it, and what the command line adds. Raises UsageError.
@@ -106,7 +116,7 @@ def read_wishes(
     wished = load_profile(
         profile, project=folder, overrides={key: value for key, value in wishes.items() if value is not None}
     )
-    return wished, read_request(name, cpu=cpu)
+    return wished, read_request(name, cpu=cpu)._replace(via=via)
 
 
 def lock_mode(*, locked: bool, frozen: bool, no_lock: bool) -> str:

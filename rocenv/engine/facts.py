@@ -53,6 +53,7 @@ def docker_facts(text: str, said: str, endpoint: str) -> EngineFacts:
         data_root=_word(info.get("DockerRootDir")),
         desktop=system == "Docker Desktop" or client.get("Context") == "desktop-linux",
         remote=not endpoint.startswith(LOCAL_SCHEMES),
+        cdi_folders=None if "CDISpecDirs" not in info else tuple(map(str, info["CDISpecDirs"] or ())),
     )
 
 

@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocenv.errors import UsageError
 from rocenv.lifecycle.written import written
 from rocenv.rules.cdi import KIND
 
+if TYPE_CHECKING:
+    from rocenv.model.plan import EngineFacts
+    from rocenv.plan import Request
+
 NAME = "rocenv.json"
 SYSTEM = f"/etc/cdi/{NAME}"
 _LARGEST = 1 << 20
+
+
+def with_specs(request: Request, facts: EngineFacts, host: str | None = None) -> Request:
+    """The request with the specifications of the host (a capture's path), where GPUs are to come in by CDI."""
+    if request.via != "cdi":
+        return request
+    from rocenv.host import read_specs
+
+    return request._replace(specs=read_specs(host, facts.cdi_folders or ()))
 
 
 def own_file() -> str:

@@ -42,6 +42,7 @@ def decided(plan: Plan) -> dict[str, Any]:
         "user": plan.user,
         "userns": plan.userns,
         "workdir": plan.workdir,
+        "via": plan.via if plan.via != "devices" else None,
     }
     return {key: value for key, value in everything.items() if value}
 

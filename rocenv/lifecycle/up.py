@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.engine import Engine
 from rocenv.errors import EngineError, ImageError, NameTakenError, UsageError
+from rocenv.lifecycle.cdi import with_specs
 from rocenv.lifecycle.decided import changes, labelled, moved
 from rocenv.lifecycle.equals import as_there
 from rocenv.lifecycle.fetch import fetch, sources_must_be
 from rocenv.lifecycle.find import elsewhere
 from rocenv.lifecycle.held import OFF, planned
+from rocenv.lifecycle.mounts import mounts_must_be_safe
 from rocenv.lifecycle.packages import must_be_as_locked
 from rocenv.lifecycle.volumes import prepare, unready
 from rocenv.model.proof import Environment
@@ -51,7 +53,7 @@ def decide(engine: Engine, wished: Profile, request: Request, *, lock: str = OFF
     if not host.live:
         raise UsageError("ROCENV_HOST names a capture, and no container can be started there", "`unset ROCENV_HOST`")
     facts = engine.facts()
-    plan = planned(wished, host, facts, request, lock)
+    plan = planned(wished, host, facts, with_specs(request, facts), lock)
     elsewhere = other_kernel(facts, host) if plan.devices else None
     if elsewhere is not None:
         raise elsewhere

@@ -26,6 +26,8 @@ class EngineFacts(NamedTuple):
     remote: bool = False
     # Of a rootless user namespace: (id inside, id on the host, count), from /proc/PID/gid_map or `podman info`.
     gid_map: tuple[tuple[int, int, int], ...] = ()
+    # Folders in which it looks for CDI specifications; none where that is off, None where it does not tell.
+    cdi_folders: tuple[str, ...] | None = None
 
 
 class Reason(NamedTuple):
@@ -53,7 +55,7 @@ class ImageChoice(NamedTuple):
     gfx: tuple[str, ...] = ()
     size_bytes: int | None = None  # unpacked, where the catalog knows it
     base: str | None = None  # of one that is built here: the image that it is built on
-    # Of a locked one: the digests by which an engine may have it, and the repositories beside its own that hold it.
+    # Of a locked one: the digests and names by which an engine may have it, and the other repositories that hold it.
     ids: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     equals: tuple[str, ...] = ()  # other references that serve as well: where the engine has one of them, it is taken
@@ -130,6 +132,10 @@ class Plan(NamedTuple):
     catalog_date: str | None = None  # of the table of images that was chosen from
     catalog_laid: tuple[str, ...] = ()  # files of a configuration folder that took the place of built-in tables
     building: Building | None = None  # how that image is built, beside its Dockerfile
+    via: str = "devices"  # how the GPUs come in: devices | cdi | runtime
+    injected: tuple[str, ...] = ()  # of `devices`, those that the engine or its runtime puts in by another word
+    cdi: tuple[str, ...] = ()  # CDI devices, amd.com/gpu=…
+    runtime: str | None = None  # the OCI runtime asked for; None: the engine's own
 
     @property
     def container(self) -> str:

@@ -30,6 +30,10 @@ class Access(NamedTuple):
     visible_indices: tuple[int, ...] | None = None
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[str, ...] = ()
+    via: str = "devices"
+    injected: tuple[str, ...] = ()
+    cdi: tuple[str, ...] = ()
+    runtime: str | None = None
 
 
 def give(selection: Selection, host: Host, engine: EngineFacts, *, user: str, visible: str) -> Access:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import rocenv
 from rocenv.model.host import Host
 from rocenv.model.plan import Plan
 from rocenv.plan.access import VISIBLE
 from rocenv.plan.storage import WORKSPACE
+from rocenv.plan.via import DEVICES, RUNTIME_LIST
 
 
 def labels(plan: Plan, host: Host) -> dict[str, str]:
@@ -45,7 +47,9 @@ def digest(plan: Plan) -> str:
     """
     # Where a variable makes the subset its numbers are of this moment; the GPUs themselves stand in the hash.
     counted = () if plan.visible_indices is None else tuple(VISIBLE.values())
-    decided = {
+    if plan.runtime is not None:
+        counted = (*counted, RUNTIME_LIST)
+    decided: dict[str, Any] = {
         "engine": [plan.engine.kind, plan.engine.rootless],
         "image": [plan.image.reference, plan.image.digest],
         "gpus": [gpu.identity for gpu in plan.gpus],
@@ -57,4 +61,6 @@ def digest(plan: Plan) -> str:
         "user": [plan.user, plan.userns],
         "workdir": plan.workdir,
     }
+    if plan.via != DEVICES:  # the names of CDI devices may be numbers of this moment
+        decided["via"] = plan.via
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()[:16]

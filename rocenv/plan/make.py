@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.catalog import table
 from rocenv.catalog.images import CatalogImage
@@ -11,15 +11,19 @@ from rocenv.errors import EngineError
 from rocenv.model.host import Gpu, Host
 from rocenv.model.plan import EngineFacts, GpuRef, Plan, Reason
 from rocenv.model.wish import Profile
-from rocenv.plan import access, storage, wsl
+from rocenv.plan import access, storage, via, wsl
 from rocenv.plan.access import Access
 from rocenv.plan.choose import Choice, choose
 from rocenv.plan.environment import environment
 from rocenv.plan.labels import labels
 from rocenv.plan.loosen import Confinement, check_policy, confine
+from rocenv.plan.ports import published
 from rocenv.plan.select import Selection, select
 from rocenv.plan.storage import WORKSPACE, Storage
 from rocenv.rules.engines import BACK, DESKTOP, other_kernel
+
+if TYPE_CHECKING:
+    from rocenv.model.health import CdiSpec
 
 _SUBSET = "a part of the GPUs on a rootless engine, which cannot isolate them"
 
@@ -32,6 +36,8 @@ class Request(NamedTuple):
     name: str | None = None  # of the environment; None: the profile's
     cpu: bool = False  # none of the GPUs, on purpose
     home: str | None = None  # the caller's home folder, for `~` in mounts
+    via: str | None = None  # devices | cdi | runtime; None: what is sure to work
+    specs: tuple[CdiSpec, ...] = ()  # CDI's, read where `via` asks for them
 
 
 def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request) -> Plan:
@@ -43,6 +49,7 @@ def make_plan(profile: Profile, host: Host, facts: EngineFacts, request: Request
     if words != "none":
         _check_engine(facts, host)
     selection, given = _reach(words, profile, host, facts)
+    given = via.by(request.via, given, host, facts, request.specs)
     picked = _qualified(choose(profile, selection.gpus, host, windows=given.devices == (wsl.DXG,)), facts)
     confined = confine(profile, host, facts, gpus=bool(given.devices))
     shared = ((_SUBSET, "choose all GPUs, or use a rootful engine"),) if given.visible_indices is not None else ()
@@ -88,7 +95,7 @@ def _assembled(profile: Profile, facts: EngineFacts, request: Request, made: _De
         cap_add=confined.cap_add,
         ipc=confined.ipc,
         shm_size=confined.shm_size,
-        ports=profile.ports,
+        ports=published(profile.ports, profile.origins.get("ports", "ports")),
         user=given.user,
         workdir=WORKSPACE,
         labels={},
@@ -107,6 +114,10 @@ def _assembled(profile: Profile, facts: EngineFacts, request: Request, made: _De
         ulimits=confined.ulimits,
         catalog_date=table.origin("images").date,
         catalog_laid=tuple(one.path for _, one in table.laid() if one.path),
+        via=given.via,
+        injected=given.injected,
+        cdi=given.cdi,
+        runtime=given.runtime,
     )
 
 

@@ -60,7 +60,10 @@ def shell_text(argv: Sequence[str]) -> str:
 
 def _reach(plan: Plan) -> Iterable[str]:
     """Devices, groups by number, and who runs."""
-    yield from (f"--device={path}" for path in plan.devices)
+    if plan.runtime is not None:
+        yield f"--runtime={plan.runtime}"
+    yield from (f"--device={name}" for name in plan.cdi)
+    yield from (f"--device={path}" for path in plan.devices if path not in plan.injected)
     if plan.keep_groups:
         yield "--group-add=keep-groups"
     else:

@@ -5,6 +5,7 @@ Names, versions and which file wins: SPEC.md and pkg/cdi of cncf-tags/container-
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,19 +29,11 @@ def own_name(gpu: Gpu) -> str:
 
 
 def numbered(host: Host) -> Iterator[tuple[int, Gpu]]:
-    """The GPUs as AMD's own tool counts them: by the bus, not by KFD; partitions in the order of their render nodes.
+    """The GPUs as AMD's own tools count them: by the bus, not by KFD; partitions in the order of their render nodes.
 
-    It counts whatever the driver holds, so a GPU that KFD refuses leaves a gap
-    (ROCm/container-toolkit, internal/amdgpu).
+    What KFD does not show they do not count (ROCm/container-toolkit, internal/amdgpu).
     """
-    refused = [one.bdf for one in host.unusable if one.driver == "amdgpu"]
-    number = 0
-    for bdf in sorted({gpu.bdf for gpu in host.gpus}.union(refused)):
-        if bdf in refused:
-            number += 1
-        for gpu in sorted((gpu for gpu in host.gpus if gpu.bdf == bdf), key=_by_render_node):
-            yield number, gpu
-            number += 1
+    return enumerate(sorted(host.gpus, key=lambda gpu: (gpu.bdf, _by_render_node(gpu))))
 
 
 def _by_render_node(gpu: Gpu) -> tuple[int, int]:
@@ -123,6 +116,16 @@ def _real(folder: str) -> str:
     """/var/run is /run everywhere by now."""
     folder = folder.rstrip("/")
     return folder.removeprefix("/var") if folder.startswith("/var/run/") else folder
+
+
+def generating(file: str) -> str:
+    """The command that makes a specification anew."""
+    return f"`{sudo(file)}rocenv cdi generate --output={shlex.quote(file)}`"
+
+
+def sudo(file: str) -> str:
+    """`sudo ` before a command that writes a file which is not below a user's own settings."""
+    return "" if "/.config/" in file or file.startswith("/home/") else "sudo "
 
 
 def device_for(gpu: Gpu, devices: Sequence[Device]) -> Device | None:

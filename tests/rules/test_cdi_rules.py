@@ -51,11 +51,10 @@ def test_bus_order_is_not_kfd_s(tmp_path: Any) -> None:
     assert found == {0: "0000:03:00.0", 1: "0000:43:00.0", 2: "0000:63:00.0", 3: "0000:e3:00.0"}
 
 
-def test_what_the_driver_holds_and_kfd_refuses_is_counted_and_not_named() -> None:
+def test_what_kfd_refuses_is_not_counted_and_what_has_no_node_leaves_a_gap() -> None:
     refused = DisplayDevice("0000:0f:00.0", "1002:6798", "amdgpu", reason="refused-by-kfd")
-    other = DisplayDevice("0000:0e:00.0", "1002:6798", "vfio-pci", reason="vfio-pci")
-    names = cdi.meant(host([gpu(0)], unusable=(refused, other)))
-    assert set(names) == {"1", "0000:10:00.0", "GPU-0000000000000001", "all"}
+    seen = host([gpu(0), gpu(1)], unusable=(refused,), devices=[node("/dev/kfd"), node("/dev/dri/renderD129")])
+    assert set(cdi.meant(seen)) == {"1", "0000:11:00.0", "GPU-0000000000000002", "all"}
 
 
 def test_a_gpu_that_cannot_be_used_has_no_name() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from rocenv.checks.catalogue import Answer, check, fail, info, ok, skip, warn
 from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
-from rocenv.model.health import CdiSpec, Health, OwnContainer
+from rocenv.model.health import Health, OwnContainer
 from rocenv.model.host import Host
-from rocenv.rules.cdi import KIND, gone, stale
+from rocenv.rules.cdi import KIND, generating, gone, stale
 
-_REFRESH = "`sudo rocenv cdi generate --output={file}`"
 _ALL = ("auto", "all")
 
 
@@ -113,7 +112,9 @@ def cdi_fresh(facts: Facts) -> Answer:
     broken = [spec for spec in health.cdi if spec.problem]
     if broken:
         evidence = f"{broken[0].file}: {broken[0].problem}"
-        return warn(evidence, "this CDI specification cannot be read", _refresh(broken[0]), verify="rocenv cdi check")
+        return warn(
+            evidence, "this CDI specification cannot be read", generating(broken[0].file), verify="rocenv cdi check"
+        )
     ours = [spec for spec in health.cdi if spec.kind == KIND]
     if not ours:
         return skip("there is no CDI specification for amd.com/gpu, which nothing here needs")
@@ -123,16 +124,11 @@ def cdi_fresh(facts: Facts) -> Answer:
             return warn(
                 f"{spec.file}: {listed(wrong)}",
                 "the CDI specification is older than the nodes: `--device amd.com/gpu=…` fails or gives another device",
-                _refresh(spec),
+                generating(spec.file),
                 needs="container",
                 verify="rocenv cdi check",
             )
     return ok("; ".join(f"{spec.file}: {listed(spec.devices, 9)}" for spec in ours))
-
-
-def _refresh(spec: CdiSpec) -> str:
-    sudo = _REFRESH.format(file=spec.file)
-    return sudo if spec.file.startswith(("/etc/", "/var/", "/run/")) else sudo.replace("sudo ", "")
 
 
 @check(
