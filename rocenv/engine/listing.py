@@ -66,8 +66,8 @@ def podman_environments(text: str) -> list[Environment]:
 
 
 def _named(image: str, labels: dict[str, str]) -> str:
-    """What an image is called: where a container was made of a mere id, as its plan called it."""
-    if re.fullmatch(r"(sha256:)?[0-9a-f]{12,64}", image):
+    """What an image is called: where a container was made of an id or a bundle's name, as its plan called it."""
+    if re.fullmatch(r"(?:sha256:|(?:docker\.io/)?rocenv/locked:)?[0-9a-f]{12,64}", image):
         try:
             planned = json.loads(labels.get("rocenv.decided", "")).get("image")
         except (ValueError, AttributeError, RecursionError):

@@ -83,11 +83,14 @@ def held(wished: Profile, folder: Path, mode: str) -> Held:
 
 
 def pinned(wished: Profile, locked: Locked) -> Profile:
-    """The profile with the locked image as the one that it names."""
+    """The profile with the locked image as the one that it names; on a bare system also with the locked ROCm."""
+    from rocenv.catalog.distributions import FROM_SYSTEM
     from rocenv.model.wish import ImageWish
 
+    bare = wished.build.template in FROM_SYSTEM and locked.image.rocm is not None
+    image = ImageWish(reference=locked.image.pinned, rocm=f"=={locked.image.rocm}" if bare else None)
     origins = {key: value for key, value in wished.origins.items() if not key.startswith("image.")}
-    return wished._replace(image=ImageWish(reference=locked.image.pinned), origins={**origins, "image.reference": FILE})
+    return wished._replace(image=image, origins={**origins, "image.reference": FILE})
 
 
 def unfit(profile: Profile, plan: Plan, host: Host) -> str | None:
@@ -110,7 +113,7 @@ def named(plan: Plan, locked: Locked, wished: Profile) -> Plan:
         source="lock",
         rocm=plan.image.rocm or locked.image.rocm,
         gfx=plan.image.gfx or locked.image.gfx,
-        ids=locked.image.ids,
+        ids=locked.image.names,
         places=_places(locked, wished),
     )
     reasons = tuple(

@@ -112,7 +112,7 @@ def _filled(site: Site, profile: Profile, locked: Locked) -> Locked:
         locked = locked._replace(build=_build(site, profile, locked))
     engine = site.sources.engine
     if locked.build is not None and not locked.build.packages and engine is not None:
-        packages = added(engine, locked.build.reference, (locked.image.pinned, *locked.image.ids))
+        packages = added(engine, locked.build.reference, (locked.image.pinned, *locked.image.names))
         locked = locked._replace(build=locked.build._replace(packages=packages or {}))
         if packages is None:
             built = locked.build.reference if locked.build else ""

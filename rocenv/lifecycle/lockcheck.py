@@ -79,7 +79,7 @@ def _digest(site: Site, profile: Profile | None, locked: Locked) -> Iterator[Che
     from rocenv.lock.compare import mirrored
 
     image, engine = locked.image, site.sources.engine
-    here = any(engine is not None and engine.image(one) is not None for one in (image.pinned, *image.ids))
+    here = any(engine is not None and engine.image(one) is not None for one in (image.pinned, *image.names))
     also = "; the engine has it" if here else ""
     own = Reference.parse(image.reference).name
     mirrors = mirrored(image.reference, profile.mirrors) if profile else ()

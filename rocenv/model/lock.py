@@ -37,6 +37,11 @@ class LockedImage(NamedTuple):
         known = [digest for one in self.platforms.values() for digest in (one.image, one.manifest) if digest]
         return tuple(dict.fromkeys((*known, self.digest)))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that an engine may have it by: its digests, and the name that a bundle gave it."""
+        return (*self.ids, *(carried_name(one.image) for one in self.platforms.values() if one.image))
+
 
 class LockedBuild(NamedTuple):
     """An image built on the locked one: the digest of its Dockerfile, and the versions that its packages came to."""
@@ -70,6 +75,14 @@ class Lock(NamedTuple):
     """The whole file: profiles by name."""
 
     profiles: Mapping[str, Locked] = {}
+
+
+def carried_name(config: str) -> str:
+    """The name under which a bundle brings an image, by the digest of its config.
+
+    Docker's containerd store knows an image by its manifest alone, and that of an image that an engine saved is new.
+    """
+    return f"docker.io/rocenv/locked:{config.partition(':')[2][:16]}"
 
 
 class Difference(NamedTuple):

@@ -27,7 +27,9 @@ def test_a_container_of_dockers() -> None:
     assert there.created == "2026-12-01T10:28:59+01:00"
 
 
-@pytest.mark.parametrize("image", ["a6104ece43f3", f"sha256:{'a' * 64}", "b" * 64])
+@pytest.mark.parametrize(
+    "image", ["a6104ece43f3", f"sha256:{'a' * 64}", "b" * 64, "docker.io/rocenv/locked:a6104ece43f35577"]
+)
 def test_a_container_of_a_mere_id_is_called_what_its_plan_called_it(image: str) -> None:
     [there] = docker_environments(row(image, decided='{"image":"rocm/pytorch:x@sha256:0"}'))
     assert there.reference == "rocm/pytorch:x@sha256:0"

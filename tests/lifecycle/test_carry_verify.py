@@ -161,7 +161,7 @@ def test_an_image_that_the_lock_does_not_know_is_refused(tmp_path: Path) -> None
     assert "not the one that its lock tells" in refused(tar(tmp_path / "b.tar", files))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(part=st.floats(0, 1, exclude_max=True))
 def test_a_cut_file_is_refused_wherever_it_was_cut(tmp_path: Path, part: float) -> None:
     whole = tar(tmp_path / "b.tar", sound()).read_bytes()
@@ -170,7 +170,7 @@ def test_a_cut_file_is_refused_wherever_it_was_cut(tmp_path: Path, part: float) 
     refused(cut)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(part=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_one_flipped_bit_is_refused_or_of_no_account(tmp_path: Path, part: float, bit: int) -> None:
     """Of no account: what fills a block, and the words of the record, which is held against all else."""

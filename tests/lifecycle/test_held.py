@@ -33,7 +33,7 @@ def test_the_settings_mirrors_come_before_the_places_of_the_lock(tmp_path: Path)
     wished = profile(mirrors={"docker.io": ("one.example", "two.example/hub"), "quay.io": ("three.example",)})
     found = image(tmp_path, wished)
     assert found.places == ("one.example/rocm/pytorch", "two.example/hub/rocm/pytorch", OWN)
-    assert found.ids == TRAIN.image.ids
+    assert found.ids == (*TRAIN.image.ids, f"docker.io/rocenv/locked:{'2' * 16}")
 
 
 def test_the_policy_holds_for_every_place(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_what_is_no_lock_is_refused(text: str, says: str) -> None:
     assert says in fault(text).message
 
 
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(0, len(TEXT) - 1), st.sampled_from([b"\x00", b"\xff", b"\t", b":", b"\n", b"&a ", b"- ", b'"']))
 def test_one_odd_byte_is_an_error_in_words_or_nothing(place: int, byte: bytes) -> None:
     data = TEXT.encode()
@@ -89,7 +89,7 @@ def test_one_odd_byte_is_an_error_in_words_or_nothing(place: int, byte: bytes) -
         read_lock(data[:place] + byte + data[place:])
 
 
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(0, len(TEXT) - 1))
 def test_a_file_that_was_cut_is_an_error_in_words_or_a_lock_of_less(end: int) -> None:
     with suppress(UsageError):

@@ -61,7 +61,7 @@ profiles = st.builds(
 )
 
 
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 @given(st.dictionaries(names, profiles, max_size=3))
 def test_any_record_survives_the_file(found: dict[str, Locked]) -> None:
     lock = Lock({name: one._replace(profile=name) for name, one in found.items()})

@@ -16,7 +16,7 @@ from rocenv.lifecycle.carry.record import Carried, record_bytes
 from rocenv.lifecycle.carry.tar import Writer
 from rocenv.lifecycle.lock import Site, builds
 from rocenv.lifecycle.written import written
-from rocenv.model.lock import FILE, Lock, Locked
+from rocenv.model.lock import FILE, Lock, Locked, carried_name
 from rocenv.profile.places import SETTINGS
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _image(site: Site, locked: Locked, profile: Profile, writer: Writer, progres
     if found is None:
         found = _from_store(site, locked, told, writer)
     checked_config(found, image)
-    name = f"docker.io/rocenv/locked:{found.config.digest.partition(':')[2][:16]}"
+    name = carried_name(found.config.digest)
     carried = Carried(locked.profile, image.reference, found.config.digest, name, image.digest)
     return found._replace(name=name), carried
 
@@ -118,7 +118,7 @@ def _mirrors(locked: Locked, profile: Profile) -> tuple[str, ...]:
 
 def _from_store(site: Site, locked: Locked, told: Sequence[str], writer: Writer) -> Image:
     image, engine = locked.image, site.sources.engine
-    known = next((one for one in (image.pinned, *image.ids) if engine and engine.image(one) is not None), None)
+    known = next((one for one in (image.pinned, *image.names) if engine and engine.image(one) is not None), None)
     said = f" ({'; '.join(told)})" if told else ""
     if engine is None or known is None:
         raise ImageError(

@@ -129,8 +129,8 @@ def _block(stream: IO[bytes], path: str, place: int, total: int) -> bytes:
 
 def _member(block: bytes, path: str, place: int) -> Member:
     """What a header says. Its sum is looked at first: all else may then be believed to be meant."""
-    told = _number(block[148:156])
-    if told is None or told != sum(block) - sum(block[148:156]) + 8 * ord(" ") or block[257:262] != b"ustar":
+    told = sum(block) - sum(block[148:156]) + 8 * ord(" ")
+    if block[148:156] != b"%06o\0 " % told or block[257:262] != b"ustar":
         raise _refusal(path, f"what stands at byte {place} is no header of a tar")
     raw, _, rest = block[:_LONGEST].partition(b"\0")
     name = raw.decode("ascii", "backslashreplace")
