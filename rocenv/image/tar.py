@@ -82,21 +82,21 @@ class Tar:
             yield entry
 
     def _entry(self, header: bytes, kind: bytes, size: int, pax: dict[str, str]) -> Entry:
-        name, link = pax.get("path"), pax.get("linkpath")
-        if name is None:
-            prefix = _field(header[345:500]) if header[257:263] == b"ustar\0" else ""
-            name = f"{prefix}/{_field(header[:100])}" if prefix else _field(header[:100])
-        if "size" in pax:
-            size = self._decimal(pax["size"])
+        name = pax.get("path") or _field(header[:100])
+        if header[345] and header[257:263] == b"ustar\0" and "path" not in pax:
+            name = f"{_field(header[345:500])}/{name}"
         what = _KINDS.get(kind, OTHER)
         if what == SPARSE:
             self._sparse(header)
-        if any(key.startswith(_SPARSE) for key in pax):
-            what, name = SPARSE, pax.get("GNU.sparse.name", name)
-        elif what == FILE and name.endswith("/"):
+        if pax:
+            size = self._decimal(pax["size"]) if "size" in pax else size
+            if any(key.startswith(_SPARSE) for key in pax):
+                what, name = SPARSE, pax.get("GNU.sparse.name", name)
+        if what == FILE and name.endswith("/"):
             what = FOLDER  # as old tars write them
         stored = size if what in (FILE, SPARSE) or kind not in _KINDS else 0
-        return Entry(name, what, stored, link if link is not None else _field(header[157:257]))
+        link = (pax.get("linkpath") or _field(header[157:257])) if what in (LINK, HARD) else ""
+        return Entry(name, what, stored, link)
 
     def _content(self, size: int) -> None:
         self._left, self._padding = size, -size % BLOCK
@@ -160,8 +160,11 @@ def _text(data: bytes) -> str:
 
 
 def _records(data: bytes) -> Iterator[tuple[str, str]]:
-    """The `LENGTH KEY=VALUE` lines of a pax header. Raises DamagedError for what is none."""
-    at = 0
+    """The `LENGTH KEY=VALUE` lines of a pax header. Raises DamagedError for what is none.
+
+    Most hold times alone, and are not taken apart.
+    """
+    at = 0 if b"path=" in data or b"size=" in data or b"GNU.sparse." in data else len(data)
     while at < len(data):
         blank = data.find(b" ", at, at + 20)
         digits = data[at:blank] if blank > 0 else b""
