@@ -83,7 +83,9 @@ def of_engine(sources: Sources, reference: Reference) -> Digests | None:
         return None
     platform = f"linux/{facts.machine}" if facts.machine else PLATFORM
     identity = facts.id if ":" in facts.id else f"sha256:{facts.id}"  # as podman tells it
-    return Digests(facts.digest, {platform: LockedPlatform(image=identity)}, "the copy that is here")
+    # Docker's containerd store knows an image by its digest alone, and of its config nothing.
+    platforms = {} if identity == facts.digest else {platform: LockedPlatform(image=identity)}
+    return Digests(facts.digest, platforms, "the copy that is here")
 
 
 def of_registry(sources: Sources, reference: Reference) -> Digests:

@@ -7,7 +7,7 @@ import json
 import posixpath
 import tarfile
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from rocenv.catalog.references import Reference
 from rocenv.errors import ImageError
@@ -153,11 +153,16 @@ def _layer(name: str, small: dict[str, bytes], blobs: dict[str, Blob], writer: W
     return found._replace(media_type=f"{layout.LAYER}+gzip") if gzipped else found
 
 
-def checked_config(image: Image, locked: LockedImage) -> None:
-    """Raise ImageError where the engine's copy is not the image that is locked."""
-    known: Any = {one.image for one in locked.platforms.values() if one.image}
-    if known and image.config.digest not in known:
+def must_be_locked(image: Image, locked: LockedImage) -> None:
+    """Raise ImageError where an image is not the locked one, or the lock does not tell by what it would be known."""
+    if {image.config.digest, image.manifest.digest} & set(locked.ids):
+        return
+    if any(one.image for one in locked.platforms.values()):
         raise ImageError(
             f"the engine's copy of `{locked.reference}` is {image.config.digest}, and not the locked image",
             f"`docker pull {locked.pinned}`",
         )
+    raise ImageError(
+        f"the lock of `{locked.reference}` does not tell the id of its image, by which a copy could be known",
+        "`rocenv lock --update` where its registry answers",
+    )

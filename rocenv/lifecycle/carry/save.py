@@ -10,7 +10,7 @@ from rocenv.catalog.references import Reference
 from rocenv.errors import ImageError, PolicyError, UsageError
 from rocenv.lifecycle import lockfile
 from rocenv.lifecycle.carry import files, layout
-from rocenv.lifecycle.carry.collect import Progress, checked_config, from_engine, from_registry
+from rocenv.lifecycle.carry.collect import Progress, from_engine, from_registry, must_be_locked
 from rocenv.lifecycle.carry.layout import Image
 from rocenv.lifecycle.carry.record import Carried, record_bytes
 from rocenv.lifecycle.carry.tar import Writer
@@ -104,7 +104,7 @@ def _image(site: Site, locked: Locked, profile: Profile, writer: Writer, progres
         found, told = from_registry(site.sources, image, tuple(places), writer, progress)
     if found is None:
         found = _from_store(site, locked, told, writer)
-    checked_config(found, image)
+    must_be_locked(found, image)
     name = carried_name(found.config.digest)
     carried = Carried(locked.profile, image.reference, found.config.digest, name, image.digest)
     return found._replace(name=name), carried
