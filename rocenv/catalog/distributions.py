@@ -130,6 +130,13 @@ def _names(
         raise UsageError(
             f"`build.components`: there is no package of {missing[:60]!a} there", f"there are: {', '.join(there)}"
         )
+    listed = releases.release(rocm)
+    unlisted = [target for target in gfx if listed and listed.gfx and target not in listed.gfx]
+    by_target = any("{gfx}" in name for component in components for name in parts[component])
+    if unlisted and by_target and listed:
+        raise UsageError(
+            f"ROCm {rocm} has no packages for {unlisted[0]}", f"it has some for: {', '.join(listed.gfx)} (`build.gfx`)"
+        )
     filled = {"{minor}": "{}.{}".format(*rocm.minor), "{dev}": "dev" if manager == "apt" else "devel"}
     found = []
     for name in (name for component in components for name in parts[component]):

@@ -12,6 +12,7 @@ from rocenv.errors import ImageError, UsageError
 from rocenv.model.host import Gpu, Host
 from rocenv.model.plan import ImageChoice, Reason, Refusal
 from rocenv.model.wish import Profile
+from rocenv.plan.bare import Release, release
 from rocenv.rules import override
 from rocenv.rules.fit import Demand, Verdict, demand, judge
 from rocenv.rules.rank import behind, rank
@@ -143,6 +144,9 @@ def _given(found: Weighed, text: str) -> Choice:
     origin = profile.origins.get("image.reference", "")
     source = "flag" if origin == "--image" else "profile"
     if not found.verdicts:
+        bare = release(profile, reference, found.wanted)
+        if bare is not None:
+            return _installed(found, reference.familiar, bare)
         unknown = (
             "no family of the catalog describes it: its ROCm, its gfx targets and whether the driver fits are unknown"
         )
@@ -160,6 +164,21 @@ def _given(found: Weighed, text: str) -> Choice:
     choice = ImageChoice(reference.familiar, source, reference.digest, *_facts(verdict.image))
     reasons = (Reason("image", choice.reference, why), *(Reason("image", "not known", one) for one in verdict.unknown))
     return Choice(choice, verdict.image, reasons, (), warnings)
+
+
+def _installed(found: Weighed, reference: str, bare: Release) -> Choice:
+    """A bare system, with the ROCm release that will be installed on it."""
+    verdict, warnings = bare.verdict, found.warnings
+    if verdict.refusal is not None:
+        warnings += (f"ROCm {bare.rocm} is installed on `{reference}`, though {verdict.refusal}",)
+        if found.profile.strict:
+            raise ImageError(f"ROCm {bare.rocm} does not fit: {verdict.refusal}", "`image: {rocm: …}` names another")
+    warnings += tuple(f"ROCm {bare.rocm}: {one}" for one in verdict.hazards)
+    why = "; ".join([f"a bare system; ROCm {bare.rocm} is installed on it", *verdict.speaks_for])
+    why += "".join(f"; {one.image.rocm} is newer, but {one.refusal}" for one in bare.passed_over[:1])
+    reasons = (Reason("image", reference, why), *(Reason("image", "not known", one) for one in verdict.unknown))
+    choice = ImageChoice(reference, "profile", reference.partition("@")[2] or None, str(bare.rocm))
+    return Choice(choice, None, reasons, (), warnings)
 
 
 def _facts(image: CatalogImage) -> tuple[str | None, tuple[str, ...], int | None]:

@@ -47,17 +47,7 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     packages = _packages(wish)
     bare = distributions.system(wish.os) if wish.os else distributions.system_of(base)
     gfx = wish.gfx or tuple(dict.fromkeys(gpu.gfx for gpu in plan.gpus if gpu.gfx))
-    rocm = None
-    wrong = next((target for target in gfx if not _TARGET.fullmatch(target)), None)
-    if wrong is not None:
-        raise UsageError(f"`build.gfx`: {shown(wrong)} is no gfx target", "write it like `gfx942`")
-    if template in distributions.FROM_SYSTEM:
-        if bare is None:
-            keys = ", ".join(one.key for one in distributions.systems())
-            raise UsageError(f"`{base}` is no bare system that the catalog knows", f"`build: {{os: …}}` with: {keys}")
-        rocm = distributions.packages(bare, template, profile.image.rocm, wish.components, gfx)
-    elif wish.components:
-        raise UsageError("`build.components`: the image has its ROCm already", "`build: {template: distribution}`")
+    rocm = _rocm(plan, profile, bare, gfx)
     key, manager = _manager(bare, known, packages)
     if rocm is not None and packages["pip"]:  # a bare system has no Python that could install any
         packages[rocm.system.manager] = (*_PYTHON[rocm.system.manager], *packages.get(rocm.system.manager, ()))
@@ -82,6 +72,26 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     )
     release = str(rocm.rocm) if rocm else plan.image.rocm
     return recipe._replace(labels=_labels(recipe, profile, release))
+
+
+def _rocm(
+    plan: Plan, profile: Profile, bare: distributions.System | None, gfx: tuple[str, ...]
+) -> distributions.Packages | None:
+    """The packages of the release that the plan chose, on a bare system; None on an image, which has its ROCm."""
+    wish = profile.build
+    wrong = next((target for target in gfx if not _TARGET.fullmatch(target)), None)
+    if wrong is not None:
+        raise UsageError(f"`build.gfx`: {shown(wrong)} is no gfx target", "write it like `gfx942`")
+    if wish.template not in distributions.FROM_SYSTEM:
+        if wish.components:
+            raise UsageError("`build.components`: the image has its ROCm already", "`build: {template: distribution}`")
+        return None
+    if bare is None:
+        keys = ", ".join(one.key for one in distributions.systems())
+        what = f"{shown(plan.image.reference)} is no bare system that the catalog knows"
+        raise UsageError(what, f"`build: {{os: …}}` with: {keys}")
+    release = f"=={plan.image.rocm}" if plan.image.rocm else profile.image.rocm
+    return distributions.packages(bare, wish.template, release, wish.components, gfx)
 
 
 @cache
