@@ -22,7 +22,7 @@ _LONG = 4096
 
 def audit(config: Mapping[str, Any], layers: Sequence[Layer], identity: str, digest: str | None) -> Audit:
     """All that an image of these layers (the lowest first) and this configuration tells."""
-    seen = visible(layers)
+    seen = {path: found for path, found in visible(layers).items() if not names.is_kept(path)}
     told = config.get("config")
     run: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
     texts = {path: found.text.decode("utf-8", "replace") for path, found in seen.items() if found.text is not None}

@@ -44,11 +44,15 @@ _PYTHON = re.compile(r"(?:.*/)?bin/python3\.\d+t?")
 _LINK = re.compile(r"(?:.*/)?bin/python[\d.]*|opt/rocm(?:-[\d.]+)?|opt/rocm/core(?:-[\d.]+)?")
 _CONDA = re.compile(r"(?P<place>(?:.*/)?)conda-meta/python-(?P<version>3[\d.]+)-[^/]*\.json")
 _TEXTS = re.compile(
-    r"(?:.*/)?(?:\.info/version(?:-\w+)?|share/hip/version|\.hipVersion|pyvenv\.cfg|torch/version\.py)|"
+    r"(?:.*/)?(?:\.info/version(?:-\w+)?|share/hip/version|\.hipVersion|pyvenv\.cfg|(?:site|dist)-packages/torch/version\.py)|"
     r"etc/(?:group|passwd|os-release)|usr/lib/os-release"
 )
 _STATUS = re.compile(r"var/lib/dpkg/status(?:\.d/[^/]+)?")
 _PACKAGE = re.compile(r"(?P<site>(?:.*/)?(?:site|dist)-packages)/(?P<name>[^/]+)(?:/.*)?")
+
+
+# What package managers keep beside what is installed: conda's packages, uv's archives.
+_KEPT = re.compile(r"(?:.*/)?(?:\w*conda\d?|miniforge\d?|mambaforge)/pkgs/|(?:.*/)?\.cache/uv/")
 
 
 class Told(NamedTuple):
@@ -74,6 +78,11 @@ def wanted(path: str) -> str | None:
     if base.startswith("lib"):
         return NAME if _ROCM_SO.fullmatch(base) or base == "libtorch_cuda.so" else None
     return NAME if "gfx" in path and told(path) else None
+
+
+def is_kept(path: str) -> bool:
+    """True for what a package manager keeps for another time, which no program loads."""
+    return _KEPT.match(path) is not None
 
 
 def wanted_link(path: str) -> bool:

@@ -49,6 +49,13 @@ def audit_json(
         "packages": [one._asdict() for one in found.packages],
         "debian": dict(found.debian),
         "links": dict(found.links),
+        **_run(found),
+    }
+
+
+def _run(found: Audit) -> Answer:
+    """What a container of the image runs and as whom; what could not be read; how much there was."""
+    return {
         "user": found.user,
         "groups": dict(found.groups),
         "workdir": found.workdir,

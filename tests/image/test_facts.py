@@ -81,6 +81,17 @@ def test_a_newer_torch_names_rocm_itself() -> None:
     assert audited({f"{SITE}/torch/version.py": text}).torch[0][2:5] == ("7.16", None, "10.1.0")
 
 
+def test_what_is_kept_or_was_built_from_is_no_torch() -> None:
+    conda = "opt/conda/envs/py_3.10/lib/python3.10/site-packages"
+    found = audited({
+        f"{conda}/torch/version.py": ROCM_TORCH, "var/lib/jenkins/pytorch/torch/version.py": ROCM_TORCH,
+        "opt/conda/pkgs/pytorch-2.9.1/lib/python3.10/site-packages/torch/version.py": CUDA_TORCH,
+        "root/.cache/uv/archive-v0/a1/torch/lib/libtorch_hip.so": host_elf(plain_bundle("gfx942")),
+    })  # fmt: skip
+    assert [one.path for one in found.torch] == [f"/{conda}/torch"]
+    assert found.libraries == ()
+
+
 def test_pythons() -> None:
     found = audited({
         "usr/bin/python3.12": b"ELF", "opt/venv/bin/python3": "/usr/bin/python3.12",
