@@ -112,6 +112,14 @@ def test_offline_what_is_here_is_locked_and_the_rest_is_said(site: Site) -> None
     assert "--offline" in site.well("lock", "--offline", code=5)
     assert not site.lock.exists()
 
+    # A name given by hand: the digest that the engine tells of it is another repository's, and would not be found.
+    site.push("first")
+    assert site.bed.docker("tag", site.image, f"{site.repository}/by-hand:1").returncode == 0
+    (site.bed.project / "rocenv.yaml").write_text(
+        f"extends: hip\nimage: {{reference: '{site.repository}/by-hand:1'}}\n"
+    )
+    assert "not here with a digest of a registry" in site.well("lock", "--offline", code=5)
+
 
 def test_a_registry_that_does_not_answer_leaves_it_unchecked(site: Site) -> None:
     site.push("first")

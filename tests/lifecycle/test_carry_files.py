@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocenv.errors import UsageError
-from rocenv.lifecycle.carry.files import profile_files, without_secrets
+from rocenv.lifecycle.carry.files import left_behind, profile_files, without_secrets
 from rocenv.profile import load_profile
 
 SETTINGS = """\
@@ -76,3 +76,15 @@ def test_the_user_s_own_profiles_go_along_those_that_are_used(tmp_path: Path, mo
         "rocenv/profiles/base.yaml": b"extends: hip\nenv: {HF_TOKEN: $HF_TOKEN}\n",
         "rocenv/profiles/train.yaml": b"extends: base\nsummary: training\n",
     }
+
+
+def test_wishes_by_settings_of_this_machine_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("ROCENV_IMAGE_PYTHON", "3.12")
+    (tmp_path / "rocenv").mkdir()
+    (tmp_path / "rocenv" / "rocenv.yaml").write_text("image: {rocm: '>=7.0'}\nshm_size: 8g\n")
+    profile = load_profile("pytorch", project=tmp_path, overrides={})
+    assert list(left_behind(profile, ["image.family", "image.python", "image.rocm"])) == [
+        ("image.python", "ROCENV_IMAGE_PYTHON"),
+        ("image.rocm", "~/.config/rocenv/rocenv.yaml:1"),
+    ]

@@ -50,6 +50,15 @@ def profile_files(profiles: Iterable[Profile]) -> Iterator[tuple[str, bytes]]:
     yield from found.items()
 
 
+def left_behind(profile: Profile, wish: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """What a profile wishes of its image by settings of this machine, which a bundle does not carry: key and origin."""
+    general = tuple(f"{place.label}/{SETTINGS}" for place in places() if place.settings is not None)
+    for key in wish:
+        origin = profile.origins.get(key, "")
+        if origin.startswith((*general, "ROCENV_")):
+            yield key, origin
+
+
 def catalog_files() -> Iterator[tuple[str, bytes]]:
     """The tables that this rocenv uses, whether they came with it or were laid in later."""
     import json

@@ -77,6 +77,8 @@ def _profiles(site: Site, lock: Lock, names: Sequence[str]) -> Mapping[str, Prof
             raise PolicyError(
                 f"`{FILE}` was made for another wish of `{name}`: {'; '.join(lines)}", f"`rocenv lock {name}`"
             )
+        for key, origin in files.left_behind(profile, lock.profiles[name].wish):
+            site.tell(f"{name}: `{key}` comes from {origin}, which is not carried: put it into {SETTINGS}")
         found[name] = profile
     return found
 
