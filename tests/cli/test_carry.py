@@ -110,8 +110,8 @@ def test_a_broken_bundle_leaves_nothing_behind(locked: Site) -> None:
     there = locked.elsewhere("x")
     bundle = carried(there, locked.bed.project / "b.tar")
     whole = bundle.read_bytes()
-    for broken in (whole[: len(whole) // 2], whole.replace(b"busybox", b"busybux", 1)):
-        assert broken != whole
+    middle = len(whole) // 2  # the layer is by far the largest part
+    for broken in (whole[:middle], whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]):
         bundle.write_bytes(broken)
         for verb in ("load", "verify"):
             assert "nothing of it was used" in there.well("bundle", verb, "b.tar", code=2)
