@@ -10,6 +10,7 @@ from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.references import Reference
 from rocenv.errors import ImageError, UsageError
 from rocenv.model.host import Gpu, Host
+from rocenv.model.lock import FILE
 from rocenv.model.plan import ImageChoice, Reason, Refusal
 from rocenv.model.wish import Profile
 from rocenv.plan.bare import Release, release
@@ -156,9 +157,8 @@ def _given(found: Weighed, text: str) -> Choice:
     if verdict.refusal is not None:
         warnings += (f"`{reference.familiar}` is taken as named, though {verdict.refusal}",)
         if profile.strict and verdict.kind != "wish":
-            raise ImageError(
-                f"`{reference.familiar}` does not fit: {verdict.refusal}", f"leave `{origin}` away to have one chosen"
-            )
+            mend = "`--no-lock` has one chosen" if origin == FILE else f"leave `{origin}` away to have one chosen"
+            raise ImageError(f"`{reference.familiar}` does not fit: {verdict.refusal}", mend)
     warnings += tuple(f"`{reference.familiar}`: {one}" for one in verdict.hazards)
     why = "; ".join([f"named by {origin}", *verdict.speaks_for])
     choice = ImageChoice(reference.familiar, source, reference.digest, *_facts(verdict.image))

@@ -124,6 +124,8 @@ def test_an_image_that_does_not_fit_is_said_and_frozen_refuses_it(project: Proje
     status, plan = project.plan("--locked", host="rx9070xt-igpu")
     assert (status, plan["image"]["reference"]) == (0, f"{TOO_OLD}@{DIGEST}")
     assert any("gfx1201" in one for one in plan["warnings"])
+    status, answer = project.plan("--strict", host="rx9070xt-igpu")
+    assert (status, answer["error"]["hint"]) == (5, "`--no-lock` has one chosen")
     said = project.refused("--frozen", host="rx9070xt-igpu")
     assert "rocenv.lock" in said
     assert "gfx1201" in said
