@@ -22,8 +22,9 @@ class Recipe(NamedTuple):
     health: str | None = None  # a bash command that succeeds while its server is well
     rocm_packages: Any = None  # of a bare system: rocenv.catalog.distributions.Packages
     hold_script: tuple[str, ...] = ()  # dockerfiles/hold.py, line by line
-    conda: str = "conda"
-    conda_prefix: str = ""
+    root: bool = True  # whether the steps run as root, whoever the base says
+    restored: str | None = None  # the base's own user, who is to run it again
+    conda: tuple[str, str] = ("", "")  # its program, and the environment that packages go into
 
     @property
     def runs(self) -> bool:

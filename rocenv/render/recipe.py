@@ -65,10 +65,12 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
         context=wish.context is not None,
         labels={},
         user=None if profile.user in ("image", "root") else NOBODY,
+        root=profile.user != "image" or _own_user(known) is not None,
+        restored=_own_user(known) if profile.user == "image" else None,
         health=_health(profile),
         rocm_packages=rocm,
         hold_script=hold_script() if packages["pip"] or packages["conda"] else (),
-        **_conda(python, packages),
+        conda=_conda(python, packages),
     )
     release = str(rocm.rocm) if rocm else plan.image.rocm
     return recipe._replace(labels=_labels(recipe, profile, release))
@@ -110,6 +112,11 @@ def _known(base: str) -> CatalogImage | None:
         raise UsageError(what, "give one as NAME:TAG or NAME@sha256:DIGEST") from error
 
 
+def _own_user(known: CatalogImage | None) -> str | None:
+    """The base's own user, where that is known and is not root."""
+    return known.user if known is not None and known.user != "root" else None
+
+
 def _pinned(base: str, digest: str | None) -> str:
     """The reference with its digest, where that is known."""
     return f"{base}@{digest}" if digest and "@" not in base else base
@@ -149,16 +156,16 @@ def _manager(
     return key, manager
 
 
-def _conda(python: str, packages: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _conda(python: str, packages: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
     """Conda's program and the environment of the image's Python. Raises UsageError where there is none."""
     if not packages["conda"]:
-        return {}
+        return "", ""
     root, sign, rest = python.partition("/envs/")
     if not sign:
         raise UsageError(
             f"`build.packages.conda`: the image's Python ({python}) is not conda's", "list them under `pip`"
         )
-    return {"conda": f"{root}/bin/conda", "conda_prefix": f"{root}/envs/{rest.partition('/')[0]}"}
+    return f"{root}/bin/conda", f"{root}/envs/{rest.partition('/')[0]}"
 
 
 def _arguments(args: Mapping[str, str]) -> dict[str, str]:

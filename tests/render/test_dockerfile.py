@@ -79,6 +79,22 @@ def test_what_stays_in_the_image_of_who_and_where() -> None:
     assert [one.text for one in file.instructions("SHELL")] == ['["/bin/bash","-c"]']
 
 
+@pytest.mark.parametrize(
+    ("reference", "user", "users"),
+    [
+        (PYTORCH, "caller", ["0", "1000:1000"]),
+        (PYTORCH, "root", ["0"]),
+        (PYTORCH, "image", []),  # its user is root
+        ("rocm/rocm-terminal:6.4", "image", ["0", "rocm-user"]),
+        ("rocm/rocm-terminal:6.4", "caller", ["0", "1000:1000"]),
+        ("own/image:1", "image", []),
+    ],
+)
+def test_who_runs_the_steps_and_who_the_image(reference: str, user: str, users: list[str]) -> None:
+    text = dockerfile(reference, packages=packages(apt=("git",)), user=user)
+    assert [one.text for one in steps(text).instructions("USER")] == users
+
+
 def test_labels_name_profile_base_digest_targets_and_recipe() -> None:
     digest = "sha256:" + "ab" * 32
     wished = profile(PYTORCH, packages=TWO)
