@@ -14,7 +14,8 @@ from rocenv.resources import SYSTEM, data_folder, user_folder
 
 if TYPE_CHECKING:
     from rocenv.engine import Engine
-    from rocenv.model.wish import Profile
+    from rocenv.model.recipe import Recipe
+    from rocenv.model.wish import BuildWish, Profile
     from rocenv.render.build_argv import Options
 
 
@@ -40,27 +41,36 @@ def built(plan: Plan, profile: Profile, project: str, *, text: bool = True) -> P
     folder = None if wish.context is None else context.folder_of(wish.context, project)
     copied = "" if folder is None else context.digest(folder)
     reference = built_reference(recipe, plan.profile, template_digest(templates), copied)
-    added = "; ".join(f"{kind}: {' '.join(words)}" for kind, words in wish.packages.items() if words)
-    if recipe.rocm_packages is not None:
-        added = f"ROCm {recipe.rocm_packages.rocm}: {' '.join(recipe.rocm_packages.names)}" + (added and f"; {added}")
-    why = f"built here on {recipe.base} ({added or 'no packages'}); its name holds its digest, so that it is built once"
     image = plan.image._replace(
         reference=reference, source="build", digest=None, size_bytes=None, base=plan.image.reference, equals=()
     )
-    warnings = plan.warnings
     if recipe.rocm_packages is not None:
         image = image._replace(rocm=str(recipe.rocm_packages.rocm), gfx=recipe.gfx)
-        if not recipe.rocm_packages.verified:
-            what = f"ROCm {recipe.rocm_packages.rocm} for {recipe.rocm_packages.system.name}"
-            warnings += (f"where the packages of {what} lie, or how they are called, was read in no source of AMD's",)
     plan = plan._replace(
         image=image,
         dockerfile=dockerfile,
         building=Building(None if folder is None else str(folder), wish.secrets, wish.mirrors, recipe, templates),
-        reasons=(Reason("build", reference, why), *plan.reasons),
-        warnings=warnings,
+        reasons=(Reason("build", reference, _why(recipe, wish)), *plan.reasons),
+        warnings=(*plan.warnings, *_unread(recipe)),
     )
     return plan._replace(labels={**plan.labels, "rocenv.plan": digest(plan)})
+
+
+def _why(recipe: Recipe, wish: BuildWish) -> str:
+    added = [f"{kind}: {' '.join(words)}" for kind, words in wish.packages.items() if words]
+    if recipe.rocm_packages is not None:
+        added.insert(0, f"ROCm {recipe.rocm_packages.rocm}: {' '.join(recipe.rocm_packages.names)}")
+    what = "; ".join(added) or "no packages"
+    return f"built here on {recipe.base} ({what}); its name holds a digest of all that, so that it is built once"
+
+
+def _unread(recipe: Recipe) -> tuple[str, ...]:
+    """A warning where the table of packages rests on what nobody has read."""
+    rocm = recipe.rocm_packages
+    if rocm is None or rocm.verified:
+        return ()
+    what = f"ROCm {rocm.rocm} for {rocm.system.name}"
+    return (f"where the packages of {what} lie, or how they are called, was read in no source of AMD's",)
 
 
 def template_folders(project: str) -> tuple[str, ...]:

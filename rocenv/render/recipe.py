@@ -223,6 +223,7 @@ def _labels(recipe: Recipe, profile: Profile, release: str | None) -> dict[str, 
 
 
 def digest_of(recipe: Recipe, labels: Mapping[str, str]) -> str:
-    """A short hash of all that the recipe says."""
-    text = json.dumps([recipe._asdict(), dict(labels)], sort_keys=True, default=str)
+    """A short hash of all that the recipe says; what it leaves at its default (a new field, say) does not count."""
+    said = {key: value for key, value in recipe._asdict().items() if value != Recipe._field_defaults.get(key, Recipe)}
+    text = json.dumps([said, dict(labels)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
