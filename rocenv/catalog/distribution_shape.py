@@ -15,7 +15,7 @@ def _constraint(text: Any) -> None:
 
 
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
-_FOLDER = re.compile(r"/[A-Za-z0-9/._-]{0,200}")
+_FOLDER = re.compile(r"/[A-Za-z0-9/._{}-]{0,200}")
 _ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._{}-]*)*")
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9./:_-]{0,200}")
 _MANAGER = re.compile("apt|dnf|zypper")

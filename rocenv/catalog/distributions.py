@@ -115,7 +115,7 @@ def packages(of: System, template: str, wanted: str | None, components: Sequence
         suite=place.get("suite"),
         key=table.get("key"),
         origin=table.get("origin"),
-        folder=table["folder"],
+        folder=table["folder"].replace("{minor}", "{}.{}".format(*rocm.minor)),
         names=_names(parts, of.manager, components or NOTHING_NAMED, rocm, gfx),
         verified=verified("distributions", sources),
     )

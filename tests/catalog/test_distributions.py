@@ -56,6 +56,21 @@ def test_names_by_layout_manager_and_target() -> None:
     assert found("sles-15", "6.4", "hip-sdk").names[0] == "rocm-hip-runtime-devel"
 
 
+def test_math_libraries_by_target() -> None:
+    """AMD's own install_rocm_debs: device code comes with blas, fft and rand; solver and sparse hang on blas."""
+    assert found("ubuntu-24.04", "10.0", "math", gfx=("gfx942",)).names == (
+        "amdrocm-blas10.0-gfx942", "amdrocm-fft10.0-gfx942", "amdrocm-rand10.0-gfx942",
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="no packages for gfx906"):
+        found("ubuntu-24.04", "10.1", "math", gfx=("gfx906",))
+
+
+def test_where_it_lies_when_it_is_installed() -> None:
+    """The transition guide: /opt/rocm/core-10.0; links below /opt/rocm are amdrocm-core's alone."""
+    assert found("ubuntu-24.04", "10.0").folder == "/opt/rocm/core-10.0"
+    assert found("ubuntu-24.04", "7.2").folder == "/opt/rocm"
+
+
 def test_no_driver_is_among_them() -> None:
     parts = ("runtime", "hip-sdk", "math", "rccl", "profilers", "debuggers", "all")
     names = {
