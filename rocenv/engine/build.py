@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST_WITHOUT, _FIRST_WITH = (23,), (18, 9)  # docker clients: from when on BuildKit is a plugin, and is built in
 _FIRST_CHECK = (0, 15)  # buildx: from when on it knows `--check`
-_FROM = re.compile(r"^FROM \S+$", re.MULTILINE)
+_FROM = re.compile(r"^FROM (?!scratch$)\S+", re.MULTILINE)
 # A daemon whose BuildKit is too old for it, or that cannot be reached.
 _CANNOT_CHECK = re.compile(
     r"not supported|unsupported|unknown flag|[Cc]annot connect|permission denied|resolve source metadata"
@@ -63,7 +63,7 @@ class Builder(Store):
         with tempfile.TemporaryDirectory(prefix="rocenv-check-") as empty:
             words = [self.program, "buildx", "build", "--check", "--file=-", empty]
             try:
-                done = process.run(words, seconds=60, data=_FROM.sub("FROM scratch", dockerfile, count=1).encode())
+                done = process.run(words, seconds=60, data=_FROM.sub("FROM scratch", dockerfile).encode())
             except process.GivenUpError:
                 return None
         said = (done.stdout + done.stderr).strip()

@@ -40,6 +40,8 @@ def built(plan: Plan, profile: Profile, project: str, *, text: bool = True) -> P
     dockerfile = render_dockerfile(recipe, templates) if text else None
     folder = None if wish.context is None else context.folder_of(wish.context, project)
     copied = "" if folder is None else context.digest(folder)
+    if recipe.source is not None and folder is not None:
+        context.must_hold(folder, recipe.source)
     reference = built_reference(recipe, plan.profile, template_digest(templates), copied)
     image = plan.image._replace(
         reference=reference, source="build", digest=None, size_bytes=None, base=plan.image.reference, equals=()
@@ -60,6 +62,8 @@ def _why(recipe: Recipe, wish: BuildWish) -> str:
     added = [f"{kind}: {' '.join(words)}" for kind, words in wish.packages.items() if words]
     if recipe.rocm_packages is not None:
         added.insert(0, f"ROCm {recipe.rocm_packages.rocm}: {' '.join(recipe.rocm_packages.names)}")
+    if recipe.what:
+        added.insert(0, recipe.what)
     what = "; ".join(added) or "no packages"
     return f"built here on {recipe.base} ({what}); its name holds a digest of all that, so that it is built once"
 
@@ -130,11 +134,12 @@ def build(
 
 
 def _from(text: str, name: str) -> str:
-    """The Dockerfile with another name of its base in FROM: the first such line, and no other."""
+    """The Dockerfile with another name of its base in each FROM that names it: that base is the first one's."""
     lines = text.split("\n")
-    at = next((place for place, line in enumerate(lines) if line.startswith("FROM ")), None)
-    if at is not None:
-        lines[at] = f"FROM {name}"
+    base = next((line.split()[1] for line in lines if line.startswith("FROM ")), None)
+    for at, line in enumerate(lines):
+        if line.startswith("FROM ") and line.split()[1] == base:
+            lines[at] = " ".join(("FROM", name, *line.split()[2:]))
     return "\n".join(lines)
 
 

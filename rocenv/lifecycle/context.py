@@ -7,8 +7,12 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocenv.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocenv.model.recipe import Source
 
 MOST_FILES, MOST_BYTES = 20_000, 2 << 30  # more is no context of a build, but a data set that got into one
 _NEVER = ".git"  # its files change with every command of git's, and no image needs them
@@ -23,6 +27,17 @@ def folder_of(context: str, project: str) -> Path:
     if not found.is_dir():
         raise UsageError(f"`build.context`: there is no folder `{found}`", "`build: {context: .}` is the project's own")
     return found
+
+
+def must_hold(folder: Path, source: Source) -> None:
+    """Raise UsageError where the project to compile, or a file of it, is not in the folder."""
+    root = folder / source.folder
+    for name in source.files or ("CMakeLists.txt",):
+        if not (root / name).is_file():
+            hint = (
+                "`build: {source: {files: [FILE]}}` names what hipcc compiles" if not source.files else f"`ls {root}`"
+            )
+            raise UsageError(f"`build.source`: there is no file `{root / name}` to compile", hint)
 
 
 def digest(folder: Path) -> str:

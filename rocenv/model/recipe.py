@@ -4,6 +4,24 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
+class Source(NamedTuple):
+    """A project that is compiled in a stage of its own, and the image that the result is put into."""
+
+    folder: str  # below the context
+    files: tuple[str, ...]  # what hipcc compiles into one program; none: cmake
+    hipify: str | None  # perl or clang
+    program: str
+    options: tuple[str, ...]
+    packages: tuple[str, ...]  # of the stage that compiles
+    runtime: str
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The programs that compiling needs."""
+        hipify = (f"hipify-{self.hipify}",) if self.hipify else ()
+        return (*hipify, "hipcc") if self.files else (*hipify, "cmake")
+
+
 class Recipe(NamedTuple):
     """All that a template sees, as `recipe`. Same recipe, same Dockerfile."""
 
@@ -25,6 +43,8 @@ class Recipe(NamedTuple):
     root: bool = True  # whether the steps run as root, whoever the base says
     restored: str | None = None  # the base's own user, who is to run it again
     conda: tuple[str, str] = ("", "")  # its program, and the environment that packages go into
+    source: Source | None = None
+    what: str = ""  # what is done beside installing packages, for people
 
     @property
     def runs(self) -> bool:

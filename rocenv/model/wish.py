@@ -18,6 +18,18 @@ class ImageWish(NamedTuple):
     framework: Mapping[str, str] = _NOTHING
 
 
+class SourceWish(NamedTuple):
+    """A HIP or CUDA project that is compiled into an image; its folder lies below the build's."""
+
+    folder: str | None = None
+    files: tuple[str, ...] = ()  # what hipcc compiles into one program; none: the folder has a CMakeLists.txt
+    program: str | None = None
+    hipify: str | None = None  # perl or clang: its CUDA sources become HIP first
+    options: tuple[str, ...] = ()  # of hipcc, or of cmake
+    packages: tuple[str, ...] = ()  # that compiling needs, and running does not
+    runtime: str | None = None  # the image that the result is put into
+
+
 class BuildWish(NamedTuple):
     """How an image is built from the one chosen; empty where the image is used as it is."""
 
@@ -31,6 +43,7 @@ class BuildWish(NamedTuple):
     context: str | None = None  # a folder below the project's
     health: str | None = None  # the path at which its server answers that it is well
     mirrors: Mapping[str, str] = _NOTHING  # pip: an index; apt: a proxy
+    source: SourceWish = SourceWish()
 
     @property
     def wanted(self) -> bool:

@@ -20,7 +20,8 @@ LOOSEN: dict[str, str] = {
 CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "vllm", "jax", "ollama", "llama")
 LEVELS = ("access", "runtime", "kernel", "framework")
 COMPONENTS = ("runtime", "hip-sdk", "math", "rccl", "profilers", "debuggers", "all")
-GFX = r"gfx[0-9a-f]{3,5}"
+GFX = r"gfx[0-9a-f]{3,5}|gfx\d{1,2}(-\d)?-generic"
+FILE = r"(?!.*(?:^|/)\.\.(?:/|$))[A-Za-z0-9._][A-Za-z0-9._/+-]{0,200}"  # below a folder: no `..`, not absolute
 
 
 class Key(NamedTuple):
@@ -62,6 +63,22 @@ KEYS: Mapping[str, Key] = {
     "build.packages.conda": Key("list", "packages to install with conda", "conda: [ffmpeg]"),
     "build.packages.pip": Key("list", "packages to install with pip", "pip: [numpy]"),
     "build.context": Key("text", "the folder that the build may copy from, below the project's", "context: ."),
+    "build.source.folder": Key("text", "the HIP project's folder, below the context", "folder: src", pattern=FILE),
+    "build.source.files": Key(
+        "list",
+        "what hipcc compiles into one program; without any, cmake builds the folder's CMakeLists.txt",
+        "files: [add.hip]",
+        pattern=FILE,
+    ),
+    "build.source.program": Key("text", "what the program is called", "program: add", pattern=NAME),
+    "build.source.hipify": Key(
+        "text", "what makes HIP of its CUDA sources first", "hipify: perl", choices=("perl", "clang")
+    ),
+    "build.source.options": Key("list", "options of hipcc, or of cmake", "options: [-lrocblas]"),
+    "build.source.packages": Key("list", "packages that compiling needs, and running does not", "packages: [cmake]"),
+    "build.source.runtime": Key(
+        "text", "the image that the result is put into", "runtime: rocm/dev-ubuntu-24.04:7.2.4"
+    ),
     "build.health": Key(
         "text", "where its server answers that it is well", "health: /health", pattern=r"/[\w./-]{0,200}"
     ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rocenv.errors import UsageError
-from rocenv.model.wish import BuildWish, ImageWish, PolicyWish, Profile, SmokeWish
+from rocenv.model.wish import BuildWish, ImageWish, PolicyWish, Profile, SmokeWish, SourceWish
 from rocenv.profile.layers import Path, Setting, dotted
 
+SOURCE = "from-source"  # the template that compiles what lies in the project
 DEFAULTS: Mapping[str, str] = {"gpus": "auto", "visible": "rocr", "user": "caller", "smoke.level": "kernel"}
 
 
@@ -40,9 +41,18 @@ def make_profile(name: str, settings: Mapping[Path, Setting]) -> Profile:
             os=read.text("build.os"),
             components=tuple(dict.fromkeys(read.texts("build.components"))),
             gfx=tuple(dict.fromkeys(read.texts("build.gfx"))),
-            context=read.text("build.context"),
+            context=read.text("build.context") or ("." if read.text("build.template") == SOURCE else None),
             health=read.text("build.health"),
             mirrors=read.table("build.mirrors"),
+            source=SourceWish(
+                folder=read.text("build.source.folder"),
+                files=read.texts("build.source.files"),
+                program=read.text("build.source.program"),
+                hipify=read.text("build.source.hipify"),
+                options=read.texts("build.source.options"),
+                packages=read.texts("build.source.packages"),
+                runtime=read.text("build.source.runtime"),
+            ),
         ),
         gpus=read.text("gpus") or "",
         visible=read.text("visible") or "",
@@ -73,7 +83,7 @@ def _system_image(read: _Settings) -> str | None:
     from rocenv.catalog.distributions import FROM_SYSTEM, system
 
     key = read.text("build.os")
-    if key is None or read.text("build.template") not in FROM_SYSTEM:
+    if key is None or read.text("build.template") not in (*FROM_SYSTEM, SOURCE):
         return None
     return system(key).image
 

@@ -16,6 +16,8 @@ from rocenv.catalog.references import Reference
 from rocenv.errors import UsageError
 from rocenv.model.recipe import Recipe
 from rocenv.render.dockerfile_words import package, plain, shown
+from rocenv.render.from_source import from_source
+from rocenv.render.targets import targets
 from rocenv.resources import data_folder
 from rocenv.rules.secrets import is_secret
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_TEMPLATE = "on-image"
 NOBODY = "1000:1000"  # who runs it where nobody says who: any other number does as well
 _TARGET = re.compile(r"gfx[0-9a-f]{3,5}")
+_GENERIC = re.compile(r"gfx\d{1,2}(-\d)?-generic")  # what only a compiler takes
 _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Build arguments that BuildKit knows by itself: what is set there would be left in the image.
 _PREDEFINED = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY"})
@@ -46,7 +49,7 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     known = _known(base)
     packages = _packages(wish)
     bare = distributions.system(wish.os) if wish.os else distributions.system_of(base)
-    gfx = wish.gfx or tuple(dict.fromkeys(gpu.gfx for gpu in plan.gpus if gpu.gfx))
+    gfx = targets(plan, profile)
     rocm = _rocm(plan, profile, bare, gfx)
     key, manager = _manager(bare, known, packages)
     if rocm is not None and packages["pip"]:  # a bare system has no Python that could install any
@@ -72,7 +75,9 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
         hold_script=hold_script() if packages["pip"] or packages["conda"] else (),
         conda=_conda(python, packages),
     )
-    release = str(rocm.rocm) if rocm else plan.image.rocm
+    if template == "from-source":
+        recipe = from_source(recipe, plan, profile)
+    release = str(recipe.rocm_packages.rocm) if recipe.rocm_packages else plan.image.rocm
     return recipe._replace(labels=_labels(recipe, profile, release))
 
 
@@ -81,7 +86,8 @@ def _rocm(
 ) -> distributions.Packages | None:
     """The packages of the release that the plan chose, on a bare system; None on an image, which has its ROCm."""
     wish = profile.build
-    wrong = next((target for target in gfx if not _TARGET.fullmatch(target)), None)
+    compiled = wish.template == "from-source"
+    wrong = next((one for one in gfx if not (_TARGET.fullmatch(one) or (compiled and _GENERIC.fullmatch(one)))), None)
     if wrong is not None:
         raise UsageError(f"`build.gfx`: {shown(wrong)} is no gfx target", "write it like `gfx942`")
     if wish.template not in distributions.FROM_SYSTEM:
@@ -215,7 +221,10 @@ def _labels(recipe: Recipe, profile: Profile, release: str | None) -> dict[str, 
         "rocenv.image.template": recipe.template,
         "rocenv.image.version": __version__,
     }
-    if digest:
+    if recipe.source:
+        labels |= {"org.opencontainers.image.base.name": recipe.source.runtime.partition("@")[0]}
+        labels |= {"rocenv.image.runtime": recipe.source.runtime}
+    elif digest:
         labels["org.opencontainers.image.base.digest"] = digest
     if release:
         labels |= {"org.opencontainers.image.version": release, "rocenv.image.rocm": release}

@@ -10,6 +10,7 @@ written out once, in the first section, and named in the others.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -35,7 +36,8 @@ from rocenv.resources import data_folder
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 HOSTS = ("mi300x-spx", "rx7900xtx", "strix-halo")
-TEMPLATES = ("on-image", "distribution", "debian")
+TEMPLATES = ("on-image", "distribution", "debian", "from-source")
+_SCRATCH = tempfile.TemporaryDirectory()  # removed when the process ends
 DOCKER = EngineFacts("docker", assumed=True)
 PACKAGES = {
     "build.packages.apt": ["git"],
@@ -44,6 +46,29 @@ PACKAGES = {
     "build.packages.pip": ["einops>=0.8"],
 }
 LEGACY = "7.2"
+_OLDER = "rocm/dev-ubuntu-24.04:7.2.4-complete"
+_FILES: dict[str, object] = {"build.source.files": ["main.cu", "kernels/scale.cu"], "build.source.program": "saxpy"}
+# Of the other templates: what each section is called, its profile and what is wished beside the template.
+SECTIONS: dict[str, tuple[tuple[str, str, dict[str, object]], ...]] = {
+    "from-source": (
+        ("hip, one program", "hip", {"build.source.files": ["add.hip"]}),
+        ("hip 7.2.4, hipify-perl", "hip", {**_FILES, "build.source.hipify": "perl", "image.reference": _OLDER}),
+        (
+            "hip, hipify-clang, cmake, a generic target",
+            "hip",
+            {
+                "build.source.folder": "src",
+                "build.source.hipify": "clang",
+                "build.source.packages": ["cmake", "ninja-build"],
+                "build.source.options": ["-GNinja", "-DBUILD_TESTING=OFF"],
+                "build.gfx": ["gfx942", "gfx11-generic"],
+            },
+        ),
+        ("debian-13", "hip", {**_FILES, "build.source.hipify": "perl", "build.os": "debian-13"}),
+        ("debian-13, cmake", "hip", {"build.os": "debian-13", "build.source.options": ["-DUSE_FFT=ON"]}),
+        ("ubuntu-24.04", "hip", {"build.os": "ubuntu-24.04"}),
+    ),
+}
 
 
 def names() -> list[str]:
@@ -56,7 +81,8 @@ def text(name: str) -> str:
     template, _, host = name.removesuffix(".Dockerfiles").partition("--")
     parts = [f"### {title}\n\n{dockerfile}" for title, dockerfile in sections(template, described(host))]
     script = "".join(f"    {sh(line)} \\\n" for line in hold_script())
-    first, sign, rest = "\n".join(parts).partition(script)
+    whole = re.sub('(rocenv.image.plan=)"[0-9a-f]{16}"', '\\1"[the recipe\'s digest]"', "\n".join(parts))
+    first, sign, rest = whole.partition(script)
     return first + sign + rest.replace(script, "    [dockerfiles/hold.py] \\\n")
 
 
@@ -65,6 +91,10 @@ def sections(template: str, host: Host) -> Iterator[tuple[str, str]]:
     if template == "on-image":
         for profile in sorted(path.stem for path in data_folder("profiles").glob("*.yaml")):
             yield profile, dockerfile(profile, host, {"build.template": template})
+        return
+    if template in SECTIONS:
+        for title, profile, more in SECTIONS[template]:
+            yield title, dockerfile(profile, host, {"build.template": template, **more})
         return
     for system in distributions.systems():
         for rocm in (None, LEGACY) if template == "distribution" else (None,):
@@ -78,9 +108,19 @@ def dockerfile(profile: str, host: Host, wish: dict[str, object]) -> str:
     try:
         wished = load_profile(profile, project=Path("/nowhere"), overrides={**PACKAGES, **wish})
         plan = make_plan(wished, host, DOCKER, Request("golden", "/nowhere", home="/home/u"))
-        return built(plan, wished, "/nowhere").dockerfile or ""
+        return built(plan, wished, project() if wished.build.context else "/nowhere").dockerfile or ""
     except RocenvError as error:
         return f"refused: {error.message}\nhint: {error.hint}\n"
+
+
+@cache
+def project() -> str:
+    """A project with something to compile."""
+    folder = Path(_SCRATCH.name)
+    for name in ("add.hip", "main.cu", "kernels/scale.cu", "src/CMakeLists.txt", "CMakeLists.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    return str(folder)
 
 
 @cache

@@ -12,6 +12,7 @@ from rocenv.render.recipe import recipe_of
 
 PYTORCH = "rocm/pytorch:rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.10.0"
 CONDA = "rocm/pytorch:rocm6.2.4_ubuntu22.04_py3.10_pytorch_release_2.3.0"
+DEV = "rocm/dev-ubuntu-24.04:7.2.4-complete"
 ALMA = "rocm/dev-almalinux-8:7.2.1-complete"
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from render.recipes import PYTORCH, dockerfile, packages, plan, profile
+from render.recipes import DEV, PYTORCH, dockerfile, packages, plan, profile
 
 from rocenv.checks.files.dockerfile_reading import read
 from rocenv.errors import UsageError
+from rocenv.model.wish import SourceWish
 from rocenv.render.dockerfile import render_dockerfile
 from rocenv.render.recipe import recipe_of
 
@@ -37,6 +38,9 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
         wished = profile(PYTORCH, packages=packages(pip=("einops",)))
         return render_dockerfile(recipe_of(plan(PYTORCH), wished._replace(**changed)))
 
+    def compiled(**source: Any) -> Callable[[], str]:
+        return lambda: dockerfile(DEV, template="from-source", context=".", source=SourceWish(**source))
+
     return {
         "apt": packaged("apt"),
         "pip": packaged("pip"),
@@ -52,6 +56,15 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
         "release": lambda: dockerfile("ubuntu:24.04", template="distribution", rocm=value),
         "health": lambda: dockerfile(packages=packages(pip=("einops",)), health=value, ports=("8000:8000",)),
         "port": lambda: dockerfile(packages=packages(pip=("einops",)), health="/", ports=(value,)),
+        "source file": compiled(files=(value,)),
+        "source folder": compiled(folder=value),
+        "program": compiled(files=("add.hip",), program=value),
+        "hipify": compiled(hipify=value),
+        "compiler's option": compiled(files=("add.hip",), options=("-O2", value)),
+        "cmake's option": compiled(options=("-DX=1", value)),
+        "compiler's package": compiled(packages=(value,)),
+        "runtime": compiled(files=("add.hip",), runtime=value),
+        "compiled target": lambda: dockerfile(DEV, template="from-source", context=".", gfx=(value,)),
         "profile": lambda: named(name=value),
         "user": lambda: named(user=value),
         "mirror": lambda: dockerfile(packages=packages(pip=("einops",)), mirrors={"pip": value}),
@@ -59,6 +72,7 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
 
 
 PLAIN = {"health": "/health", "port": "8000:8000", "target": "gfx1100", "component": "math", "system": "ubuntu-24.04"}
+PLAIN |= {"hipify": "perl", "compiled target": "gfx1100", "runtime": PYTORCH}
 PLAIN |= {"template": "on-image", "release": "7.2", "base": PYTORCH, "argument's name": "OWN", "secret": "TOKEN"}
 
 
@@ -90,7 +104,15 @@ def test_a_value_is_refused_or_inert(field: str, value: str) -> None:
         assert refused.hint
         assert not set(refused.message) & {"\n", "\x00", "\u202e"}
         return
-    if field in ("base", "template", "release", "system", "component", "target"):  # what it names decides what is done
+    if field in (
+        "base",
+        "template",
+        "release",
+        "system",
+        "component",
+        "target",
+        "compiled target",
+    ):  # what it names decides what is done
         assert "id" not in [word for one in file_of(text) for word in one.text.split()]
         return
     assert instructions(text) == instructions(plain)
