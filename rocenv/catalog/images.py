@@ -119,13 +119,19 @@ def describe(reference: Reference) -> CatalogImage | None:
 
     None where no family has that repository, or no grammar of the family fits the tag (a CUDA build, say).
     """
+    family = holding(reference)
+    if family is None:
+        return None
+    same = (image for image in known(family.name) if image.reference.repository == reference.repository)
+    image = next((image for image in same if image.reference.tag == reference.tag), None)
+    return image or _image(family.name, reference)
+
+
+def holding(reference: Reference) -> Family | None:
+    """The family in whose repository an image lies, whatever its tag is."""
     for name, table in load("images")["families"].items():
-        registry = table.get("registry", DOCKER_HUB)
-        if reference.registry != registry or reference.repository not in table["repositories"]:
-            continue
-        same = (image for image in known(name) if image.reference.repository == reference.repository)
-        image = next((image for image in same if image.reference.tag == reference.tag), None)
-        return image or _image(name, reference)
+        if reference.registry == table.get("registry", DOCKER_HUB) and reference.repository in table["repositories"]:
+            return _family(name)
     return None
 
 

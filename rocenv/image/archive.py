@@ -150,7 +150,10 @@ def find_image(contents: Contents, wanted: str | None, archive: str) -> Image:
 def _docker_image(contents: Contents, wanted: str | None, archive: str) -> Image:
     listed = _parsed(contents.documents["manifest.json"], archive)
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    named = [(entry, tuple(map(str, entry.get("RepoTags") or ()))) for entry in entries]
+    tags = [entry.get("RepoTags") for entry in entries]
+    named = [
+        (entry, tuple(map(str, of)) if isinstance(of, list) else ()) for entry, of in zip(entries, tags, strict=True)
+    ]
     entry = _chosen(named, wanted, archive)
     config_name, layers = str(entry.get("Config")), entry.get("Layers")
     data = contents.documents.get(config_name)
@@ -166,8 +169,11 @@ def _docker_image(contents: Contents, wanted: str | None, archive: str) -> Image
 def _oci_image(contents: Contents, wanted: str | None, archive: str) -> Image:
     entries = _object(contents.documents["index.json"], archive).get("manifests")
     found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    notes = [(entry, entry.get("annotations") or {}) for entry in found]
-    named = [(entry, tuple(str(note[key]) for key in _NAMES if key in note)) for entry, note in notes]
+    notes = [(entry, entry.get("annotations")) for entry in found]
+    named = [
+        (entry, tuple(str(note[key]) for key in _NAMES if key in note) if isinstance(note, dict) else ())
+        for entry, note in notes
+    ]
     digest = str(_chosen(named, wanted, archive).get("digest"))
     manifest = _blob(contents, digest, archive)
     for _ in range(_HOPS):

@@ -87,7 +87,7 @@ def audit_text(
 ) -> str:
     """The same for people: what it is, what it carries, and what is wrong with it."""
     parts = [_facts(reference, found, where), _libraries(found)]
-    parts += [_judgement(gfx, found, judged) for gfx, judged in verdicts.items()]
+    parts += [_judgement(gfx, found, judged) for gfx, judged in verdicts.items() if judged]
     parts += ["\n".join(f"warning: {one_line(text)}" for text in warnings)] if warnings else []
     return "\n\n".join(parts)
 

@@ -80,6 +80,13 @@ def test_the_text_tells_the_same_and_obeys_no_name(run: Run) -> None:
     assert not any(line.startswith("error:") for line in (out + err).splitlines())
 
 
+def test_an_image_without_code_for_gpus_is_told_in_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "plain.tar").write_bytes(docker_archive([tarred({"etc/hostname": b"a"})], "own/plain:1"))
+    code, out, _ = run("./plain.tar", "--gpu", "gfx942")
+    assert code == 0
+    assert out.endswith("no code for GPUs was found\n")
+
+
 def test_a_tag_that_is_not_the_content(run: Run, tmp_path: Path) -> None:
     other = "rocm/pytorch:rocm7.1_ubuntu24.04_py3.13_pytorch_release_2.9.1"
     (tmp_path / "image.tar").write_bytes(docker_archive([tarred(LAYER)], other))

@@ -155,7 +155,9 @@ def test_a_configuration_that_is_not_what_its_digest_says_is_refused(tmp_path: P
         ({"manifest.json": b'[{"Config": "c", "Layers": ["../../etc/shadow"]}]',
           "c": b'{"rootfs": {"diff_ids": ["x"]}}'},
          "lacks the layer `../../etc/shadow`"),
+        ({"manifest.json": b'[{"Config": "c", "Layers": [], "RepoTags": 7}]'}, "lacks the image's configuration `c`"),
         ({"index.json": b"[]"}, "no JSON object"),
+        ({"index.json": b'{"manifests": [{"digest": "sha256:00", "annotations": 7}]}'}, "lacks `blobs/sha256/00`"),
         ({"index.json": b'{"manifests": [{"digest": "sha256:00"}]}'}, "lacks `blobs/sha256/00`"),
     ],
 )  # fmt: skip

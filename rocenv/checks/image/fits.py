@@ -15,7 +15,7 @@ from rocenv.model.host import Gpu, Host
 from rocenv.rules import override
 
 if TYPE_CHECKING:  # the tables of images and releases are read only where an image is named
-    from rocenv.catalog.images import CatalogImage
+    from rocenv.catalog.images import CatalogImage, Family
     from rocenv.catalog.releases import DriverSeries
     from rocenv.catalog.versions import Version
 
@@ -57,7 +57,17 @@ def _untold(wanted: tuple[str, ...], image: ImageView, facts: Facts) -> Answer:
         if one.kind == "target":
             fix = f"take an image for {gfx}: {_instead(gfx, image, facts)}"
             return warn(f"{gfx}; {image.reference}", one.refusal or "", fix)
-    return skip(f"nobody tells which targets {image.reference} holds code for")
+    other = _other_builds(image) if known is None else None
+    if other is not None:
+        return warn(
+            image.reference,
+            f"no tag of an image for ROCm is written like this one: {other.cuda}",
+            f"`rocenv images {other.name}` lists those for ROCm",
+        )
+    return info(
+        f"{listed(wanted)}; {image.reference}",
+        f"nobody tells which targets it holds code for; `rocenv audit {image.reference}` reads them from its layers",
+    )
 
 
 def _wanted(facts: Facts) -> tuple[str, ...]:
@@ -113,6 +123,18 @@ def _instead(gfx: str, image: ImageView, facts: Facts) -> str:
         if found is not None:
             return f"`--image {found.reference.familiar}`"
     return _SHOWN
+
+
+def _other_builds(image: ImageView) -> Family | None:
+    """The family in whose repository an image lies, where that holds builds for other GPUs too."""
+    from rocenv.catalog import images
+    from rocenv.catalog.references import Reference
+
+    try:
+        family = images.holding(Reference.parse(image.reference))
+    except ValueError:
+        return None
+    return family if family and family.cuda else None
 
 
 def _known(image: ImageView) -> CatalogImage | None:
@@ -218,7 +240,8 @@ def rocm_version(facts: Facts) -> Answer:
         return skip(f"the ROCm release in {image.reference} is unknown")
     rocm = Version.parse(image.rocm)
     own = _newest_here(host)
-    evidence = f"image ROCm {rocm}, {_driver(host)}, the host's own ROCm {own or 'none'} does not matter inside"
+    aside = f", the host's own ROCm {own} does not matter inside" if own else ""
+    evidence = f"image ROCm {rocm}, {_driver(host)}{aside}"
     young = [gfx for gfx in _wanted(facts) if _since(gfx) is not None and (_since(gfx) or rocm) > rocm]
     if young:
         return warn(
