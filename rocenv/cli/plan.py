@@ -27,6 +27,8 @@ def command(
     image: wishes.Image = None,
     name: wishes.Name = None,
     env: wishes.Env = None,
+    env_file: wishes.EnvFile = None,
+    secret: wishes.Secrets = None,
     mount: wishes.Mounts = None,
     port: wishes.Ports = None,
     user: wishes.User = None,
@@ -53,13 +55,21 @@ def command(
     from rocenv.report.plan import plan_json, plan_text
 
     wished, request = wishes.read_wishes(
-        profile, gpus=gpus, image=image, name=name, env=env, mounts=mount, ports=port, user=user,
+        profile, gpus=gpus, image=image, name=name, env=env, env_file=env_file, mounts=mount, ports=port, user=user,
         shm_size=shm_size, loosen=loosen, cpu=cpu, strict=strict, via=via,
     )  # fmt: skip
     seen = read_host(host)
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     facts, program = asked(seen, engine, rootless=rootless)
     plan = planned(wished, seen, facts, with_specs(request, facts, host), mode)
+    if secret:
+        from rocenv.lifecycle import hidden
+
+        plan = hidden.given(plan, hidden.wished(secret))
+    if seen.live:
+        from rocenv.lifecycle.mounts import mounts_must_be_safe
+
+        mounts_must_be_safe(plan)
     if program is not None and plan.image.equals and plan.image.base is None:
         from rocenv.plan.here import settled
 

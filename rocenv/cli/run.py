@@ -20,6 +20,8 @@ def command(
     gpus: wishes.Gpus = None,
     image: wishes.Image = None,
     env: wishes.Env = None,
+    env_file: wishes.EnvFile = None,
+    secret: wishes.Secrets = None,
     mount: wishes.Mounts = None,
     port: wishes.Ports = None,
     user: wishes.User = None,
@@ -39,19 +41,22 @@ def command(
     """
     words = inside.command_words(context, "rocenv run PROFILE -- python train.py")
     wish: dict[str, Any] = {
-        "gpus": gpus, "image": image, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen, "cpu": cpu,
-        "strict": strict, "via": via,
+        "gpus": gpus, "image": image, "env": env, "env_file": env_file, "user": user, "shm_size": shm_size,
+        "loosen": loosen, "cpu": cpu, "strict": strict, "via": via,
     }  # fmt: skip
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     with closing(ahead.engine(engine)) as program:
         program.begin(project.name(project.folder()))
-        from rocenv.lifecycle.up import decide, once_argv, terminable  # imported while the engine answers
+        from rocenv.lifecycle import hidden  # imported while the engine answers
+        from rocenv.lifecycle.once import once_argv
+        from rocenv.lifecycle.up import decide, terminable
 
         with terminable(), console.pull_progress() as progress:
             plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish), lock=mode)
             for warning in plan.warnings:
                 console.warn(warning)
             argv = once_argv(
-                program, plan, words, tell=console.say, progress=progress, interactive=True, tty=inside.on_terminal()
-            )
+                program, plan, words, tell=console.say, progress=progress, interactive=True, tty=inside.on_terminal(),
+                secrets=hidden.wished(secret or ()),
+            )  # fmt: skip
     process.replace(argv)

@@ -28,6 +28,8 @@ def command(
     image: wishes.Image = None,
     name: wishes.Name = None,
     env: wishes.Env = None,
+    env_file: wishes.EnvFile = None,
+    secret: wishes.Secrets = None,
     mount: wishes.Mounts = None,
     port: wishes.Ports = None,
     user: wishes.User = None,
@@ -53,8 +55,8 @@ def command(
     Ends with 6 where the smoke test fails; the container stays, to be looked into.
     """
     wish: dict[str, Any] = {
-        "gpus": gpus, "image": image, "name": name, "env": env, "user": user, "shm_size": shm_size, "loosen": loosen,
-        "cpu": cpu, "strict": strict, "via": via,
+        "gpus": gpus, "image": image, "name": name, "env": env, "env_file": env_file, "user": user,
+        "shm_size": shm_size, "loosen": loosen, "cpu": cpu, "strict": strict, "via": via,
     }  # fmt: skip
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     if dry_run:
@@ -62,7 +64,7 @@ def command(
 
         plan_command.command(
             profile, engine=engine, mount=mount, port=port, as_json=as_json, locked=locked, frozen=frozen,
-            no_lock=no_lock, **wish,
+            no_lock=no_lock, secret=secret, **wish,
         )  # fmt: skip
         return 0
     with closing(ahead.engine(engine)) as program:
@@ -71,6 +73,7 @@ def command(
 
         with terminable():
             plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish), lock=mode)
+            plan = _with_secrets(program, plan, secret or ())
             _explain(plan)
             outcome = _brought_up(program, plan, recreate=recreate, as_json=as_json)
             plan = outcome.plan
@@ -78,6 +81,18 @@ def command(
                 outcome = outcome._replace(environment=look(program, outcome.environment))
             results = [] if no_test else _proof(program, plan, outcome)
     return _closing(plan, outcome, results, tested=not no_test, as_json=as_json)
+
+
+def _with_secrets(engine: Engine, plan: Plan, words: Sequence[str]) -> Plan:
+    """The plan with the secrets of the command line, which are written where they are mounted from."""
+    if not words:
+        return plan
+    from rocenv.lifecycle import hidden
+
+    secrets = hidden.wished(words)
+    hidden.sweep(engine)
+    hidden.write(plan.container, secrets)
+    return hidden.given(plan, secrets)
 
 
 def _explain(plan: Plan) -> None:
@@ -143,6 +158,7 @@ def _proof(engine: Engine, plan: Plan, outcome: Outcome) -> Sequence[ProbeResult
 
 def _closing(plan: Plan, outcome: Outcome, results: Sequence[ProbeResult], *, tested: bool, as_json: bool) -> int:
     """Say what was shown and how to go on; the exit code."""
+    from rocenv.plan.ports import addresses
     from rocenv.report.proof import BAD, proof_text
     from rocenv.report.proof import closing as shown
 
@@ -153,6 +169,8 @@ def _closing(plan: Plan, outcome: Outcome, results: Sequence[ProbeResult], *, te
     else:
         if results or not tested:
             console.say(shown(results, plan.gpus) if results else "not tested (--no-test)")
+        for address in addresses(plan.ports):
+            console.say(f"its server answers at {address}, once it has been started")
         console.say(f"\ngo on: `rocenv shell{_named(plan)}`, `rocenv exec{_named(plan)} -- COMMAND`, `rocenv down`")
     if as_json:
         console.data_json(_answer(plan, outcome, results, failed=failed))
@@ -166,6 +184,7 @@ def _named(plan: Plan) -> str:
 
 def _answer(plan: Plan, outcome: Outcome, results: Sequence[ProbeResult], *, failed: bool) -> dict[str, Any]:
     from rocenv.lifecycle import proofs
+    from rocenv.plan.ports import addresses
     from rocenv.render.argv import run_argv
     from rocenv.report.environments import environment_json
     from rocenv.report.plan import plan_json
@@ -180,5 +199,6 @@ def _answer(plan: Plan, outcome: Outcome, results: Sequence[ProbeResult], *, fai
         "environment": environment_json(outcome.environment),
         "plan": {key: value for key, value in plan_json(plan, run_argv(plan)).items() if key not in own},
         "container": outcome.environment.container,
+        "addresses": list(addresses(plan.ports)),
         "proof": proof and {key: value for key, value in proof.items() if key not in own},
     }

@@ -35,6 +35,20 @@ Env = Annotated[
     list[str] | None,
     typer.Option("-e", "--env", metavar="K[=V]", help="Set a variable; K alone passes the caller's own on, unseen."),
 ]
+EnvFile = Annotated[
+    str | None,
+    typer.Option(
+        "--env-file", metavar="FILE", help="Set the variables of a file of NAME=VALUE lines, without writing a value."
+    ),
+]
+Secrets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME[=FILE]",
+        help="Mount a file, or the value of the caller's variable NAME, at /run/secrets/NAME.",
+    ),
+]
 Mounts = Annotated[
     list[str] | None,
     typer.Option("--mount", metavar="SRC:DST[:ro]", help="Mount this instead of the profile's mounts."),
@@ -80,6 +94,7 @@ def read_wishes(
     image: str | None = None,
     name: str | None = None,
     env: Sequence[str] | None = None,
+    env_file: str | None = None,
     mounts: Sequence[str] | None = None,
     ports: Sequence[str] | None = None,
     user: str | None = None,
@@ -103,7 +118,7 @@ def read_wishes(
     wishes = {
         "gpus": gpus,
         "image.reference": image,
-        "env": _variables(env or ()) or None,
+        "env": {**_filed(env_file), **_variables(env or ())} or None,
         "mounts": mounts or None,
         "ports": ports or None,
         "user": user,
@@ -136,7 +151,21 @@ def read_request(name: str | None = None, *, cpu: bool = False) -> Request:
     )
 
 
+def _filed(file: str | None) -> dict[str, str]:
+    """The variables of a file by their names; from here on they are this process's own, for the engine to take up."""
+    if file is None:
+        return {}
+    from rocenv.lifecycle.hidden import read_env_file
+
+    found = read_env_file(file)
+    os.environ.update(found)
+    return {name: f"${name}" for name in found}
+
+
 def _variables(words: Sequence[str]) -> dict[str, str]:
     """`K=V` as it stands; `K` alone as `$K`, which passes the caller's own value by name."""
-    pairs = (word.partition("=") for word in words)
+    pairs = [word.partition("=") for word in words]
+    for key, sign, _ in pairs:
+        if not sign and any(0xD800 <= ord(letter) <= 0xDFFF for letter in os.environ.get(key, "")):  # noqa: PLR2004
+            raise UsageError(f"`-e {key}`: the value of {key} here is no UTF-8 text", f"`-e {key}=…` sets another one")
     return {key: value if sign else f"${key}" for key, sign, value in pairs}

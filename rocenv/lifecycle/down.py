@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rocenv.engine import Engine
+from rocenv.lifecycle.hidden import forget
 from rocenv.model.proof import Environment
 
 
@@ -24,6 +25,7 @@ def down(
     """Remove these containers, then these volumes (of rocenv's own) that no other container uses."""
     for there in environments:
         engine.remove(there.id)
+        forget(there.container)
         tell(f"removed {there.container}")
     own = engine.volumes() if volumes else set()
     gone: list[str] = []

@@ -1,4 +1,4 @@
-"""Bring an environment up, or make a one-off container ready to run."""
+"""Bring an environment up: decide, then use, start, or make its container."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ def decide(engine: Engine, wished: Profile, request: Request, *, lock: str = OFF
         raise UsageError("ROCENV_HOST names a capture, and no container can be started there", "`unset ROCENV_HOST`")
     facts = engine.facts()
     plan = planned(wished, host, facts, with_specs(request, facts), lock)
+    mounts_must_be_safe(plan)
     elsewhere = other_kernel(facts, host) if plan.devices else None
     if elsewhere is not None:
         raise elsewhere
@@ -92,31 +93,6 @@ def up(
     if refused:
         raise refused[-1]
     raise EngineError(f"`{plan.container}` was made and removed by others meanwhile", "`rocenv ps` shows what is there")
-
-
-def once_argv(
-    engine: Engine,
-    plan: Plan,
-    command: Sequence[str],
-    *,
-    tell: Tell,
-    progress: Progress,
-    interactive: bool,
-    tty: bool,
-) -> list[str]:
-    """Make all ready for a one-off container, and return the command line that runs it and removes it afterwards.
-
-    Its name is its own, so that others of the profile can run beside it; home folder and caches are the profile's.
-    """
-    import secrets
-
-    from rocenv.render.argv import run_argv
-
-    name = f"{plan.name}-run-{secrets.token_hex(4)}"
-    plan = plan._replace(name=name, labels={**plan.labels, "rocenv.name": name, "rocenv.once": "1"})
-    plan = fetch(engine, plan, tell=tell, progress=progress)
-    prepare(engine, plan, unready(engine, plan), tell)
-    return run_argv(plan, detach=False, remove=True, interactive=interactive, tty=tty, command=command)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from rocenv.catalog.images import CatalogImage
 from rocenv.errors import UsageError
 from rocenv.model.plan import ImageChoice, Mount, Reason
 from rocenv.model.wish import Profile
+from rocenv.rules.mounts import forbidden
 
 WORKSPACE = "/workspace"
 _HOME = "/home/rocenv"
@@ -96,6 +97,9 @@ def project(folder: str, home: str | None) -> Storage:
     """The project's folder at /workspace. Raises UsageError for one that is the whole file system."""
     if folder == "/":
         raise UsageError("the project's folder would be `/`, the whole file system", "`cd` to a folder of its own")
+    why = forbidden(folder)
+    if why is not None:
+        raise UsageError(f"the project's folder would be `{folder}`: {why}", "`cd` to a folder of its own")
     warnings = (f"the project's folder is the whole home folder, `{folder}`",) if folder == home else ()
     mount = Mount("bind", _sound(folder), WORKSPACE)
     return Storage((mount,), {}, (Reason("mount /workspace", folder, "the project's folder"),), warnings)
@@ -148,7 +152,11 @@ def _mount(text: str, origin: str, folder: str, home: str | None) -> Mount:
     elif source in (".", "..") or source.startswith(("./", "../")):
         source = f"{folder}/{source}"
     if source.startswith("/"):
-        return Mount("bind", _normal(source), _sound(target), read_only)
+        path = _normal(source)
+        why = forbidden(path)
+        if why is not None:
+            raise UsageError(f"`{origin}`: `{path}` cannot be mounted: {why}", "leave that mount away")
+        return Mount("bind", path, _sound(target), read_only)
     if not _VOLUME.fullmatch(source):
         raise UsageError(
             f"`{origin}`: `{source}` is no path and no name of a volume", "start a relative path with `./`"
@@ -171,6 +179,6 @@ def _sound(path: str) -> str:
     """The path, if an engine's command line can carry it."""
     if ("," in path or '"' in path) and ":" in path:
         raise UsageError(f"`{path}` holds a colon and a comma, which no engine's command line can carry", "rename it")
-    if any(ord(sign) < 32 for sign in path):  # noqa: PLR2004
-        raise UsageError(f"`{path!r}` holds control characters", "rename it")
+    if any(ord(sign) < 32 or 0xD800 <= ord(sign) <= 0xDFFF for sign in path):  # noqa: PLR2004
+        raise UsageError(f"`{path!r}` holds control characters, or is not UTF-8", "rename it")
     return path

@@ -173,7 +173,7 @@ def test_wishes_reach_the_plan(run: Run, host: Callable[[str], str]) -> None:
         "kind": "bind", "source": str(Path.cwd() / "data"), "target": "/data", "read_only": True,
     }  # fmt: skip
     assert (found["ports"], found["user"], found["shm_size"], found["cap_add"]) == (
-        ["8000:8000"],
+        ["127.0.0.1:8000:8000"],
         "0:0",
         1 << 30,
         ["SYS_PTRACE"],
