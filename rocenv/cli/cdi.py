@@ -44,7 +44,8 @@ def generate(
     additional_gids: Annotated[
         bool,
         typer.Option(
-            "--additional-gids", help="Have the engine add the nodes' groups (CDI 0.7: not for Docker 26 or podman 4)."
+            "--additional-gids",
+            help="Name the nodes' groups for the engine to add (CDI 0.7; Docker 26 and 28 add none).",
         ),
     ] = False,
     print_units: Annotated[

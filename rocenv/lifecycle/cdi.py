@@ -61,7 +61,7 @@ def write(file: str, spec: dict[str, Any]) -> bool:
     if there is not None and KIND.encode() not in there and there.strip():
         raise UsageError(f"`{file}` is there, and is no CDI specification of {KIND}", "name another file")
     _must_be_alone(path, spec)
-    if not os.access(path.parent, os.W_OK):
+    if not os.access(path.parent, os.W_OK, effective_ids=True):
         raise _closed(file, PermissionError(13, "Permission denied"))
     with written(path) as stream:
         os.fchmod(stream.fileno(), 0o644)  # rootless engines read it too, whatever root's umask is

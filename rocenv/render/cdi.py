@@ -18,7 +18,7 @@ def specification(host: Host, *, additional_gids: bool = False) -> dict[str, Any
     """The specification of every GPU that can be used, by index, UUID and BDF; `all` is all of them.
 
     Device numbers are left to the engine, which looks them up at each start: /dev/kfd's major is another after a
-    reboot. Mode and group are written, for without them an engine makes the nodes 0666 and root's.
+    reboot. Mode and owners are written, for without them an engine makes the nodes 0666 and root's.
     Raises HostError where there is nothing to give.
     """
     if host.environment == "wsl2":
@@ -55,8 +55,9 @@ def left_out(host: Host) -> tuple[tuple[str, str], ...]:
 
 
 def _node(node: DeviceNode) -> dict[str, Any]:
-    owner = {"uid": node.uid} if node.uid else {}
-    return {"path": node.path, "fileMode": node.mode & 0o777, **owner, "gid": node.gid, "permissions": "rw"}
+    """The node as it is on the host. Without `uid` podman would make it its process's own, and Docker root's."""
+    owner = {"uid": node.uid, "gid": node.gid}
+    return {"path": node.path, "fileMode": node.mode & 0o777, **owner, "permissions": "rw"}
 
 
 def units(program: str, file: str, *, user: bool) -> dict[str, str]:

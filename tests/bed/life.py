@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from bed import images, space
+from bed import engines, images, space
 from bed.place import CHECKOUT, IMAGES, KEY, NAMES, ROOT, RUN, Bed, BedError, locked, remove_tree, say
 
 SPACE = 6_000_000_000  # bytes
@@ -37,6 +37,8 @@ def up(bed: Bed) -> None:
         os.chown(bed.home, *user())
         space.start(bed)
         images.fill(bed)
+        if bed.name == "test":
+            engines.fill()
 
 
 def _require_space(bed: Bed) -> None:

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Rootless podman in the bed, as a user of its own: mounts and processes in namespaces that end with this command, so
 # that neither /etc of the bed nor podman's pause process outlives it.
-# Arguments: the OCI runtime, a folder with passwd, group, subuid and subgid, and the command to run.
+# Arguments: the OCI runtime, a folder with passwd, group, subuid and subgid (and `cdi` for /etc/cdi), and the command to
+# run.
 set -eu
 runtime=$1 folder=$2
 shift 2
@@ -9,6 +10,7 @@ mount --make-rprivate /
 for file in passwd group subuid subgid; do mount --bind "$folder/$file" "/etc/$file"; done
 # crun takes no hierarchy of both kinds; where there is but one kind, nothing is mounted here.
 [ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified
+if [ -d "$folder/cdi" ]; then mkdir -p /etc/cdi && mount --bind "$folder/cdi" /etc/cdi; fi
 cat > "$folder/containers.conf" <<CONF
 [containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bed import images
+from bed import images, life
 
 if TYPE_CHECKING:
     from conftest import TestBed
@@ -194,10 +194,17 @@ def test_a_specification_that_names_a_node_that_is_gone(bed: TestBed) -> None:
     spec = {"cdiVersion": "0.5.0", "kind": "amd.com/gpu", "devices": [{"name": "0", "containerEdits": {
         "deviceNodes": [node]}}]}  # fmt: skip
     (folder / "amd.json").write_text(json.dumps(spec))
-    done = bed.run("env", f"XDG_CONFIG_HOME={bed.project}/config", *rocenv(), "doctor", "--json")
-    told = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+    assert bed.run("chown", "-R", f"{life.user()[0]}", str(folder), as_root=True).returncode == 0
+    here = ("env", f"XDG_CONFIG_HOME={bed.project}/config", *rocenv())
+    told = {one["check"]: one for one in json.loads(bed.run(*here, "doctor", "--json").stdout)["findings"]}
     assert told["engine.cdi-fresh"]["verdict"] == "warn"
     assert "/dev/dri/renderD199 is not there" in told["engine.cdi-fresh"]["evidence"]
+    assert bed.run(*here, "cdi", "check").returncode == 3
+    mended = bed.run(*here, "doctor", "--fix")
+    assert f"\ndone: make `{folder}/amd.json` anew" in mended.stderr, mended.stderr
+    checked = bed.run(*here, "cdi", "check")
+    assert (checked.returncode, checked.stdout) == (0, f"{folder}/amd.json: ok\n")
+    assert "amd.com/gpu=0000:05:00.0" in bed.run(*here, "cdi", "list").stdout
 
 
 def rocenv() -> list[str]:

@@ -21,14 +21,14 @@ def devices(spec: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 def test_two_gpus() -> None:
     spec = specification(TWO)
-    first = {"path": "/dev/dri/renderD128", "fileMode": 432, "gid": 109, "permissions": "rw"}
-    second = {"path": "/dev/dri/renderD129", "fileMode": 438, "gid": 109, "permissions": "rw"}
+    first = {"path": "/dev/dri/renderD128", "fileMode": 432, "uid": 0, "gid": 109, "permissions": "rw"}
+    second = {"path": "/dev/dri/renderD129", "fileMode": 438, "uid": 0, "gid": 109, "permissions": "rw"}
     assert devices(spec) == {
         "0": [first], "0000:10:00.0": [first], "GPU-0000000000000001": [first],
         "1": [second], "0000:11:00.0": [second], "GPU-0000000000000002": [second],
         "all": [first, second],
     }  # fmt: skip
-    kfd = {"path": "/dev/kfd", "fileMode": 432, "gid": 993, "permissions": "rw"}
+    kfd = {"path": "/dev/kfd", "fileMode": 432, "uid": 0, "gid": 993, "permissions": "rw"}
     assert spec["containerEdits"] == {"deviceNodes": [kfd]}
     assert (spec["cdiVersion"], spec["kind"]) == ("0.5.0", "amd.com/gpu")
 
