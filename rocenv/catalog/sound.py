@@ -45,6 +45,8 @@ def _known_schema(data: Mapping[str, Any], where: str) -> None:
 def _within(name: str, data: Mapping[str, Any]) -> Iterator[str]:
     """What no shape tells: tags that their own grammar does not read, sources that are not named."""
     if name == "images":
+        if not data["families"]:
+            yield "`families`: there is none"
         for family, table in data["families"].items():
             yield from (f"`families.{family}`: {wrong}" for wrong in _family_wrongs(table, data["sources"]))
     if name == "releases":

@@ -14,6 +14,7 @@ from rocenv.lifecycle.sources import PLATFORM
 from rocenv.model.lock import FILE, Checked, Lock, Locked
 
 if TYPE_CHECKING:
+    from rocenv.model.plan import Plan
     from rocenv.model.wish import Profile
 
 OFFLINE = "no registry was asked (--offline)"
@@ -58,13 +59,14 @@ def _profile(site: Site, profile: Profile | None, locked: Locked) -> Iterator[Ch
     from rocenv.profile import load_profile
 
     name = locked.profile
+    mend = f"`rocenv lock {name}` locks what it wishes now"
     try:
         profile = profile or load_profile(name, project=site.folder, overrides={})
         lines = changed(locked, profile)
     except UsageError as error:
-        lines = [error.message]
+        lines, mend = [error.message], f"`rocenv lock` leaves it out; `rm {FILE}` where no other profile is left"
     if lines:
-        yield Checked(name, "profile", "fail", "; ".join(lines), f"`rocenv lock {name}` locks what it wishes now")
+        yield Checked(name, "profile", "fail", "; ".join(lines), mend)
     else:
         yield Checked(name, "profile", "ok", "it wishes what was locked")
     yield from _digest(site, profile, locked)
@@ -143,9 +145,7 @@ def _plan(site: Site, profile: Profile, locked: Locked) -> Iterator[Checked]:
         yield Checked(name, "host", "skip", f"it could not be checked on this host: {error.message}")
         return
     if why is None:
-        yield Checked(
-            name, "host", "ok", f"it fits {_gpus(len(plan.gpus))} here" if plan.gpus else "no GPU is asked for"
-        )
+        yield _fits(plan, locked)
     else:
         yield Checked(name, "host", "fail", why, f"`rocenv lock --update {name}` on this host locks one that fits")
     if builds(profile) and locked.build is not None:
@@ -167,6 +167,20 @@ def _choice(site: Site, profile: Profile, locked: Locked) -> Iterator[Checked]:
     if locked.image.reference not in (today.familiar, *image.equals):
         why = f"today `{today.familiar}` would be chosen"
         yield Checked(locked.profile, "choice", "info", why, f"`rocenv lock --update {locked.profile}` takes it")
+
+
+def _fits(plan: Plan, locked: Locked) -> Checked:
+    """What there is to say of an image that nothing speaks against: of one that nobody knows, that is all."""
+    from rocenv.catalog import images
+
+    reference = Reference.parse(locked.image.reference)
+    known = images.describe(reference)
+    if not plan.gpus:
+        return Checked(locked.profile, "host", "ok", "no GPU is asked for")
+    if locked.image.gfx or plan.image.gfx or (known is not None and known.compiler):
+        return Checked(locked.profile, "host", "ok", f"it fits {_gpus(len(plan.gpus))} here")
+    why = f"nothing speaks against it on {_gpus(len(plan.gpus))} here, and nobody tells which it has code for"
+    return Checked(locked.profile, "host", "info", why, f"`rocenv audit {reference.familiar}` reads it from its layers")
 
 
 def _gpus(count: int) -> str:

@@ -40,7 +40,10 @@ def open_sources(kind: str | None, *, offline: bool, tell: Callable[[str], None]
 
     try:
         engine = open_engine(kind)
-        return Sources(engine, settings(engine), offline)
+        config = settings(engine)
+        if not config:
+            engine.facts()  # its daemon did not answer: this says why
+        return Sources(engine, config, offline)
     except EngineError as error:
         tell(f"{error.message}: the registries alone are asked")
         return Sources(None, {}, offline)

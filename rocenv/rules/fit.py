@@ -16,7 +16,6 @@ from rocenv.errors import UsageError
 from rocenv.model.host import Gpu, Host
 from rocenv.model.wish import ImageWish
 
-PREVIEWS = 'is a preview; a profile that wants it names it (`rocm: "7.13"`)'
 DOUBTFUL = "whether this tag exists is doubtful"
 AMD64 = frozenset({"x86_64", "amd64", None})
 INSTINCT = frozenset({"gfx908", "gfx90a", "gfx942", "gfx950"})  # the targets of AMD's line of that name
@@ -167,7 +166,7 @@ def _against_wish(image: CatalogImage, wanted: Demand) -> str | None:
     if wanted.rocm and image.rocm is None:
         return f"its ROCm is unknown, and {wanted.rocm.text} is wanted"
     if preview(image) and not (wanted.rocm and image.rocm and wanted.rocm.names(image.rocm)):
-        return f"ROCm {image.rocm} {PREVIEWS}"
+        return f'ROCm {image.rocm} is a preview; a profile that wants it names it (`rocm: "{image.rocm}"`)'
     facts = {"python": image.python, "ubuntu": image.ubuntu, **image.frameworks}
     for name, constraint in wanted.others.items():
         value = facts.get(name)

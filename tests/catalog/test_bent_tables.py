@@ -105,6 +105,7 @@ def test_a_bent_table_is_refused_or_answers(places: Places, change: tuple[str, A
     [
         ("releases", ("drivers", 0, "rocm"), [], "`drivers[0]`: the list `rocm` is empty"),
         ("releases", ("releases",), [], "`releases`: the list is empty"),
+        ("images", ("families",), {}, "`families`: there is none"),
         ("gpus", ("targets", "gfx942", "official"), 3, "`targets.gfx942.official`"),
         ("gpus", ("devices", "744c", "gfx"), "gfx", "`devices.744c.gfx`"),
     ],
