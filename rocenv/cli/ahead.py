@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocenv.engine import Engine
 
 _ALL = frozenset({"up", "run"})  # they ask for the engine's facts, its volumes and the project's containers
-_CONTAINERS = frozenset({"exec", "shell", "logs", "test"})
+_CONTAINERS = frozenset({"exec", "shell", "logs", "test", "stop", "start"})
 # With these nothing is asked, or another engine.
 _OTHERWISE = ("--engine", "--dry-run", "--help", "-h")
 _opened: list[Engine] = []

@@ -17,8 +17,12 @@ from rocenv.errors import RocenvError, UsageError
 # name → (module, one line). A module has `command` (a Typer command function) or `app` (a Typer of subcommands).
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("rocenv.cli.up", "start a proven container for a profile, or use the one that runs"),
+    "stop": ("rocenv.cli.stop", "stop an environment; its container and caches stay"),
+    "start": ("rocenv.cli.start", "start a stopped environment, after a look at its devices"),
     "down": ("rocenv.cli.down", "stop and remove environments of this project"),
     "ps": ("rocenv.cli.ps", "list environments"),
+    "top": ("rocenv.cli.top", "show who uses which GPU"),
+    "prune": ("rocenv.cli.prune", "remove what rocenv made and nobody uses any more"),
     "shell": ("rocenv.cli.shell", "open a shell in a running environment"),
     "exec": ("rocenv.cli.exec", "run a command in a running environment"),
     "run": ("rocenv.cli.run", "run one command in a fresh container, removed afterwards"),

@@ -124,6 +124,25 @@ class Engine(Builder):
         """The names of all volumes on this engine, whoever made them."""
         return set(self._ask(self._names_question()).split())
 
+    def dangling(self) -> set[str]:
+        """The names of the volumes that no container has mounted, whoever made them."""
+        return set(self._ask(["volume", "ls", "--filter=dangling=true", "--format", "{{.Name}}"]).split())
+
+    def volumes_made(self, names: Sequence[str]) -> dict[str, tuple[int | None, str | None]]:
+        """Of these volumes the bytes that they hold, where their folder may be read here, and when they were made."""
+        import json
+
+        from rocenv.engine.space import held
+
+        if not names:
+            return {}
+        text = self._answer(["volume", "inspect", *names]).stdout
+        with self._read("volume inspect"):
+            return {
+                str(one["Name"]): (held(str(one.get("Mountpoint") or "")), one.get("CreatedAt"))
+                for one in json.loads(text or "[]")
+            }
+
     def mounted(self, containers: Sequence[str]) -> list[str]:
         """The names of the volumes that these containers have mounted, each once; one that is gone has none."""
         import json

@@ -21,6 +21,8 @@ class ImageFacts:
     entrypoint: tuple[str, ...] = ()
     size: int | None = None
     machine: str | None = None
+    created: str | None = None
+    command: tuple[str, ...] = ()
 
 
 def image_facts(reference: str, text: str) -> ImageFacts | None:
@@ -41,7 +43,19 @@ def image_facts(reference: str, text: str) -> ImageFacts | None:
         entrypoint=tuple(map(str, config.get("Entrypoint") or ())),
         size=size if isinstance(size, int) else None,
         machine=image.get("Architecture"),
+        created=image.get("Created"),
+        command=tuple(map(str, config.get("Cmd") or ())),
     )
+
+
+def built_images(text: str) -> list[ImageFacts]:
+    """The images in the answer to `image inspect ID…`, once under each of their names."""
+    return [
+        found
+        for image in json.loads(text or "[]")
+        for reference in image.get("RepoTags") or ()
+        if (found := image_facts(str(reference), json.dumps([image]))) is not None
+    ]
 
 
 def image_digests(made: Mapping[str, tuple[str, str]], text: str) -> dict[str, str]:

@@ -42,6 +42,21 @@ class Store(Client):
             return None
         raise self._error(answer.stderr, reference)
 
+    def built(self) -> list[ImageFacts]:
+        """The images that rocenv built here, one for each of their names, by their label."""
+        from rocenv.engine.images import built_images
+
+        ids = self._ask(["image", "ls", "--quiet", "--no-trunc", "--filter=label=rocenv.image.plan"]).split()
+        if not ids:
+            return []
+        text = self._answer(["image", "inspect", *dict.fromkeys(ids)]).stdout
+        with self._read("image inspect"):
+            return built_images(text)
+
+    def untag(self, reference: str) -> bool:
+        """Take an image's name away, and the image with its last; False where a container still uses it."""
+        return self._answer(["image", "rm", reference], WORK).status == 0
+
     def configuration(self, reference: str) -> dict[str, Any]:
         """The configuration of an image that is here: its machine, and what a container of it runs and as whom."""
         import json

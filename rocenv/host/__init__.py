@@ -15,6 +15,7 @@ from rocenv.model.host import Host, Link
 if TYPE_CHECKING:
     from rocenv.host.save import Saved
     from rocenv.host.shapes import Source
+    from rocenv.host.usage import Using
     from rocenv.model.health import CdiSpec, Health
 
 
@@ -55,6 +56,23 @@ def read_specs(path: str | None = None, more: Sequence[str] = (), *, closed: boo
     from rocenv.host import cdi
 
     return cdi.read_specs(Root(open_source(path)), more, closed=closed)
+
+
+def read_usage(path: str | None = None) -> tuple[Host, tuple[Using, ...], Mapping[int, int | None]]:
+    """A host, the processes on its GPUs, and the bytes in use on each GPU's card, by the GPU's index."""
+    from rocenv.host import usage
+    from rocenv.host.read import read
+
+    root = Root(open_source(path))
+    host = read(root)
+    return host, usage.using(root), {gpu.index: usage.vram_used(root, gpu) for gpu in host.gpus}
+
+
+def read_idle(host: Host, path: str | None = None) -> frozenset[int]:
+    """The indices of a host's GPUs that nobody uses at this moment: see rocenv.host.usage."""
+    from rocenv.host.usage import idle
+
+    return idle(Root(open_source(path)), host)
 
 
 def read_links(path: str | None = None) -> tuple[Link, ...]:

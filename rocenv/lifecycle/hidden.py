@@ -84,7 +84,7 @@ def write(container: str, secrets: Sequence[Secret]) -> None:
     """
     if all(one.file is not None for one in secrets):
         return
-    place = _held(container)
+    place = hold(container)
     for one in secrets:
         if one.file is None:
             # Whoever runs in the container may read it: on the host the folder around it keeps all others out.
@@ -94,8 +94,11 @@ def write(container: str, secrets: Sequence[Secret]) -> None:
                 stream.write(os.environb[one.name.encode()])
 
 
-def _held(container: str) -> Path:
-    """The folder of a container's secrets, with a lock on it that ends with this process."""
+def hold(container: str) -> Path:
+    """The folder of a container, with a lock on it that ends with this process, or with the one that it becomes.
+
+    By it others see that the container is still somebody's, though its `rocenv` may have been killed: `abandoned`.
+    """
     while True:
         place = _made(_made(folder()) / container)
         handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -118,12 +121,27 @@ def sweep(engine: Engine) -> None:
     """Remove the secrets of containers that are no more, and that no `run` is about to make."""
     try:
         names = [entry.name for entry in os.scandir(folder()) if entry.is_dir(follow_symlinks=False)]
-    except (OSError, UsageError):
+    except OSError:
         return
     there = {one.container for one in engine.find()} if names else set()
     for name in names:
         if name not in there:
             _forget_free(name)
+
+
+def abandoned(container: str) -> bool:
+    """Whether the process that made a container has ended: its folder is here, and nobody holds it."""
+    try:
+        handle = os.open(folder() / container, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
 
 
 def folder() -> Path:

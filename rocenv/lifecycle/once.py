@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rocenv.engine import Engine
+from rocenv.errors import UsageError
 from rocenv.lifecycle import hidden
 from rocenv.lifecycle.fetch import fetch
 from rocenv.lifecycle.volumes import prepare, unready
@@ -44,6 +46,8 @@ def once_argv(
     plan = hidden.given(named_once(plan), secrets)
     plan = fetch(engine, plan, tell=tell, progress=progress)
     prepare(engine, plan, unready(engine, plan), tell)
+    with suppress(OSError, UsageError):  # without it `prune` cannot tell whether this one is abandoned
+        hidden.hold(plan.container)
     if secrets:
         hidden.sweep(engine)
         hidden.write(plan.container, secrets)
