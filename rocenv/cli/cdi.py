@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +26,10 @@ app = typer.Typer(
 From = Annotated[
     str | None,
     typer.Option("--host", metavar="PATH", help="Read a capture (folder or .tar.gz) instead of this machine."),
+]
+Folders = Annotated[
+    list[str] | None,
+    typer.Option("--folder", metavar="DIR", help="Look here too: a folder that an engine's settings name."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The answer as JSON.")]
 
@@ -111,11 +114,11 @@ def _units(file: str, *, user: bool, as_json: bool) -> None:
 
 
 @app.command("list")
-def list_devices(host: From = None, as_json: Json = False) -> None:
+def list_devices(host: From = None, folder: Folders = None, *, as_json: Json = False) -> None:
     """List the devices of every specification: the GPU that each is now, and the file that it comes from."""
     from rocenv.report.cdi import list_json, list_text
 
-    seen, specs = _read(host, closed=False)
+    seen, specs = _read(host, folder, closed=False)
     rows = _rows(specs, seen)
     if as_json:
         console.data_json(list_json(rows))
@@ -126,14 +129,14 @@ def list_devices(host: From = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def check(host: From = None, as_json: Json = False) -> int:
+def check(host: From = None, folder: Folders = None, *, as_json: Json = False) -> int:
     """Check the specifications against the host: nodes that are gone or moved, and files that contradict each other.
 
     Ends with 3 where something is wrong, and names the one command that mends it.
     """
     from rocenv.report.cdi import check_json, check_text
 
-    seen, specs = _read(host, closed=True)
+    seen, specs = _read(host, folder, closed=True)
     faults = _faults(specs, seen)
     files = [spec.file for spec in specs]
     if as_json:
@@ -143,24 +146,17 @@ def check(host: From = None, as_json: Json = False) -> int:
     return HostError.code if faults else 0
 
 
-def _read(path: str | None, *, closed: bool) -> tuple[Host, tuple[CdiSpec, ...]]:
+def _read(path: str | None, more: list[str] | None, *, closed: bool) -> tuple[Host, tuple[CdiSpec, ...]]:
     from rocenv.host import read_host, read_specs
 
-    return read_host(path), read_specs(path, closed=closed)
-
-
-def _folders(specs: tuple[CdiSpec, ...]) -> list[str]:
-    """The folders of these specifications, one that counts more behind the others."""
-    from rocenv.rules.cdi import FOLDERS
-
-    return list(dict.fromkeys((*FOLDERS, *(spec.file.rpartition("/")[0] for spec in specs))))
+    return read_host(path), read_specs(path, [os.path.abspath(one) for one in more or ()], closed=closed)  # noqa: PTH100
 
 
 def _rows(specs: tuple[CdiSpec, ...], host: Host) -> list[Row]:
     from rocenv.report.cdi import Row
-    from rocenv.rules.cdi import KIND, found, stale
+    from rocenv.rules.cdi import KIND, folders, found, stale
 
-    seen = found(specs, _folders(specs))
+    seen = found(specs, folders(specs))
     shadowed = {(one.name, one.spec.file) for one in seen.shadowed}
     rows = []
     for spec in specs:
@@ -178,25 +174,18 @@ def _rows(specs: tuple[CdiSpec, ...], host: Host) -> list[Row]:
 
 def _faults(specs: tuple[CdiSpec, ...], host: Host) -> list[Fault]:
     from rocenv.report.cdi import Fault
-    from rocenv.rules.cdi import found, generating, stale
+    from rocenv.rules.cdi import folders, found, generating, leaving_one, stale
 
     faults = [Fault(one.file, "unreadable", (one.problem,), generating(one.file)) for one in specs if one.problem]
     conflicts: dict[tuple[str, ...], list[str]] = {}
-    for name, files in found(specs, _folders(specs)).conflicts.items():
+    for name, files in found(specs, folders(specs)).conflicts.items():
         conflicts.setdefault(files, []).append(name)
     for files, names in conflicts.items():
         what = f"{', '.join(names)}: also in {', '.join(files[1:])}; engines take none of them"
-        faults.append(Fault(files[0], "conflict", (what,), _only(files)))
+        faults.append(Fault(files[0], "conflict", (what,), leaving_one(files)))
     contradicting = {file for files in conflicts for file in files}  # one of them will be made anew anyway
     for spec in specs:
         lines = () if spec.problem or spec.file in contradicting else tuple(stale(spec, host))
         if lines:
             faults.append(Fault(spec.file, "stale", lines, generating(spec.file)))
     return faults
-
-
-def _only(files: tuple[str, ...]) -> str:
-    """The command that leaves one file of several: AMD's own tool and rocenv would each write theirs again."""
-    from rocenv.rules.cdi import generating, sudo
-
-    return f"`{sudo(files[0])}rm {shlex.join(files[1:])} && {generating(files[0])[1:]}"

@@ -146,7 +146,13 @@ _LAUNCH = (
         "`docker info` lists its runtimes; for AMD's: `sudo amd-ctk runtime configure`",
     ),
     Saying(
-        r"could not select device driver \"(?P<driver>[^\"]*)\"|(?P<cdi>unresolvable CDI devices \S+)",
+        r"unresolvable CDI devices (?P<names>\S+)",
+        EngineError,
+        "the engine finds no CDI device {names}, or several that contradict each other",
+        "`rocenv cdi check` says what is wrong with its specifications; without `--via` rocenv passes the device nodes",
+    ),
+    Saying(
+        r"could not select device driver \"(?P<driver>[^\"]*)\"",
         EngineError,
         "the engine cannot give devices that way: {said}",
         "leave it out: rocenv passes the device nodes themselves",

@@ -75,9 +75,9 @@ class Device(NamedTuple):
     nodes: tuple[CdiNode, ...]
 
     @property
-    def renders(self) -> frozenset[str]:
-        """The render nodes that it passes on."""
-        return frozenset(node.path for node in self.nodes if node.path.startswith(_RENDER))
+    def paths(self) -> frozenset[str]:
+        """The nodes that it passes on."""
+        return frozenset(node.path for node in self.nodes)
 
 
 class Found(NamedTuple):
@@ -88,11 +88,16 @@ class Found(NamedTuple):
     shadowed: tuple[Device, ...]  # those of a folder that counts less
 
 
-def found(specs: Sequence[CdiSpec], folders: Sequence[str] = FOLDERS) -> Found:
+def folders(specs: Sequence[CdiSpec]) -> tuple[str, ...]:
+    """The folders where engines look, and whatever others these specifications lie in; a later one counts more."""
+    return tuple(dict.fromkeys((*FOLDERS, *(spec.file.rpartition("/")[0] for spec in specs))))
+
+
+def found(specs: Sequence[CdiSpec], places: Sequence[str] = FOLDERS) -> Found:
     """The devices of AMD's kind that an engine which reads these folders can give."""
     best: dict[str, list[Device]] = {}
     shadowed: list[Device] = []
-    for folder in folders:
+    for folder in places:
         mine = [spec for spec in specs if _folder(spec.file) == _real(folder) and spec.kind == KIND]
         here: dict[str, list[Device]] = {}
         for spec in mine:
@@ -123,6 +128,11 @@ def generating(file: str) -> str:
     return f"`{sudo(file)}rocenv cdi generate --output={shlex.quote(file)}`"
 
 
+def leaving_one(files: Sequence[str]) -> str:
+    """The command that leaves the first of several files, made anew."""
+    return f"`{sudo(files[0])}rm {shlex.join(files[1:])} && {generating(files[0])[1:]}"
+
+
 def sudo(file: str) -> str:
     """`sudo ` before a command that writes a file which is not below a user's own settings."""
     return "" if "/.config/" in file or file.startswith("/home/") else "sudo "
@@ -133,14 +143,8 @@ def device_for(gpu: Gpu, devices: Sequence[Device]) -> Device | None:
 
     Judged by its nodes: names are the tools' own, and the same number means another GPU elsewhere.
     """
-    allowed = {KFD, gpu.render_node, gpu.card_node}
-    exact = [
-        one
-        for one in devices
-        if one.renders == {gpu.render_node}
-        and any(node.path == KFD for node in one.nodes)
-        and {node.path for node in one.nodes} <= allowed
-    ]
+    needed, allowed = {KFD, gpu.render_node}, {KFD, gpu.render_node, gpu.card_node}
+    exact = [one for one in devices if needed <= one.paths <= allowed]
     order = {own_name(gpu): 0, gpu.uuid: 1}
     return min(exact, key=lambda one: order.get(one.name, 2), default=None)
 

@@ -81,6 +81,10 @@ def test_a_link_is_replaced_and_not_followed(run: Run, capture: Path) -> None:
     assert run("generate", "--host", str(capture), "-o", str(link))[0] == 0
     assert victim.read_text() == ""
     assert not link.is_symlink()
+    same = capture / "root/same.json"
+    same.symlink_to(link)
+    assert run("generate", "--host", str(capture), "-o", str(same))[0] == 0
+    assert not same.is_symlink(), "also where it leads to the very same"
 
 
 def test_a_second_file_with_the_same_devices_is_refused(run: Run, capture: Path) -> None:
@@ -164,6 +168,15 @@ def test_one_that_cannot_be_read_as_one(run: Run, capture: Path, text: str) -> N
     assert found["kind"] == "unreadable"
     assert run("generate", "--host", str(capture), "-o", str(file))[0] == 0
     assert run("check", "--host", str(capture))[0] == 0
+
+
+def test_a_folder_that_only_an_engine_s_settings_name(run: Run, capture: Path) -> None:
+    file = written(run, capture)
+    (capture / "root/opt/cdi").mkdir(parents=True)
+    file.rename(capture / "root/opt/cdi/amd.json")
+    assert run("list", "--host", str(capture))[1] == ""
+    assert "/opt/cdi/amd.json" in run("list", "--host", str(capture), "--folder", "/opt/cdi")[1]
+    assert run("check", "--host", str(capture), "--folder", "/opt/cdi")[1] == "/opt/cdi/amd.json: ok\n"
 
 
 def test_units_name_this_program_and_its_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,16 @@ def test_an_address_that_is_no_socket_is_remote(endpoint: str) -> None:
     assert docker_facts(json.dumps(DOCKER), "", endpoint).remote
 
 
+@pytest.mark.parametrize(
+    ("told", "folders"),
+    [({}, None), ({"CDISpecDirs": None}, ()), ({"CDISpecDirs": []}, ()),
+     ({"CDISpecDirs": ["/etc/cdi", "/opt/cdi"]}, ("/etc/cdi", "/opt/cdi"))],
+)  # fmt: skip
+def test_where_docker_looks_for_cdi_devices(told: dict[str, Any], folders: tuple[str, ...] | None) -> None:
+    """20.10 tells nothing; 26.1 and 28.5 an empty list where CDI is off (seen)."""
+    assert docker_facts(json.dumps({**DOCKER, **told}), "", SOCKET).cdi_folders == folders
+
+
 def test_podman_is_read() -> None:
     assert podman_facts(json.dumps(PODMAN), "") == EngineFacts(
         kind="podman",

@@ -7,7 +7,7 @@ from rocenv.checks.facts import Facts
 from rocenv.checks.words import listed
 from rocenv.model.health import Health, OwnContainer
 from rocenv.model.host import Host
-from rocenv.rules.cdi import KIND, generating, gone, stale
+from rocenv.rules.cdi import KIND, folders, found, generating, gone, leaving_one, stale
 
 _ALL = ("auto", "all")
 
@@ -115,6 +115,10 @@ def cdi_fresh(facts: Facts) -> Answer:
         return warn(
             evidence, "this CDI specification cannot be read", generating(broken[0].file), verify="rocenv cdi check"
         )
+    for name, files in found(health.cdi, folders(health.cdi)).conflicts.items():
+        evidence = f"{' and '.join(files)}: both give {KIND}={name}"
+        cause = "files of one folder that give the same devices contradict each other: engines take none of these"
+        return warn(evidence, cause, leaving_one(files), verify="rocenv cdi check")
     ours = [spec for spec in health.cdi if spec.kind == KIND]
     if not ours:
         return skip("there is no CDI specification for amd.com/gpu, which nothing here needs")
