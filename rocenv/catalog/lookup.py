@@ -18,6 +18,7 @@ _PCI = re.compile(r"(?:(?:0x)?1002[:,])?(?:0x)?([0-9a-f]{4})", re.IGNORECASE)
 _BRAND = re.compile(r"\b(amd|radeon|instinct|graphics|rx|pro|ai|ryzen|gpu|series|tm)\b|[\s()™®+_-]+")
 _VERSION = re.compile(r"(?:rocm|hip|amdgpu|driver)?[\s-]*v?([0-9]+(?:\.[0-9]+)+[0-9A-Za-z.+-]*)", re.IGNORECASE)
 _HIP_BUILD = 1000  # the third number of a HIP version is larger than this, of a release never
+_TELLING = 4  # letters of a word that tell a name in which they stand
 
 
 class Product(NamedTuple):
@@ -40,15 +41,22 @@ def found(name: str) -> list[Entry]:
 
 
 def nearest(name: str) -> list[str]:
-    """Names that the catalog does know, those first that look like this one."""
+    """Names that the catalog does know: those first that begin with this one, then those that look like it."""
     import difflib
 
     known: dict[str, str] = {word.lower(): word for word in _words()}
-    wanted = name.strip().lower()
+    short: dict[str, str] = {}
+    for word in known:
+        short.setdefault(_bare(word), word)
+        short.setdefault(word.rpartition("/")[2], word)
+    wanted, bare = name.strip().lower(), _bare(name)
+    if not wanted:
+        return []
+    begun = [word for one, word in short.items() if one.startswith(bare)]
     close = difflib.get_close_matches(wanted, known, n=3, cutoff=0.6)
-    short = {_bare(word): word for word in known}
-    close += [short[one] for one in difflib.get_close_matches(_bare(wanted), short, n=3, cutoff=0.75)]
-    return [known[word] for word in dict.fromkeys(close)][:3]
+    close += [short[one] for one in difflib.get_close_matches(bare, short, n=3, cutoff=0.75)]
+    within = [word for word in known if len(wanted) >= _TELLING and wanted in word]
+    return [known[word] for word in dict.fromkeys([*begun, *close, *within])][:3]
 
 
 def _words() -> Iterator[str]:

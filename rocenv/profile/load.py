@@ -40,6 +40,8 @@ def load_profile(name: str | None, *, project: Path, overrides: Mapping[str, obj
     own = read_file(project / SETTINGS, SETTINGS) or Table({}, {}, SETTINGS)
     environments = _environments(own)
     own_layer = checked(own, _PROJECT, apart=ENVIRONMENTS)
+    if name not in environments and name == _own_name(own_layer):
+        name = None
     skipped = {("extends",)} if name is None else {("extends",), ("name",)}  # its name is the default profile's
     name = name or _default(own_layer, environments)
     if not re.fullmatch(NAME, name, re.ASCII):
@@ -132,6 +134,12 @@ def _profile_layers(name: str, environments: Mapping[str, Table], own: Layer) ->
         general = place.general()
         if general is not None:
             yield checked(general, _PROJECT)
+
+
+def _own_name(own: Layer) -> str | None:
+    """What a rocenv.yaml calls its default profile, where it has one."""
+    called = own.get(("name",))
+    return str(called.value) if called is not None and _extended(own) is not None else None
 
 
 def _extended(own: Layer) -> str | None:

@@ -162,6 +162,11 @@ def test_what_is_said_in_general(run: Run, word: str) -> None:
         ("rocm/pytorhc", "rocm/pytorch"),
         ("dkms-on-rizen", "dkms-on-ryzen"),
         ("7.2.9", "7.2."),
+        ("7900", "AMD Radeon RX 7900 XT"),
+        ("RX 7900", "AMD Radeon RX 7900 XT"),
+        ("10", "10.1.0"),
+        ("vlm", "rocm/vllm"),
+        ("strix", "kyuz0/amd-strix-halo-toolboxes"),
     ],
 )
 def test_a_typo_gets_the_nearest(run: Run, word: str, near: str) -> None:

@@ -335,3 +335,12 @@ def test_a_hint_for_a_flag_speaks_of_the_flag(layers: Layers, flags: dict[str, o
 def test_bytes_that_are_no_text_are_refused(layers: Layers) -> None:
     with pytest.raises(UsageError, match="is no UTF-8 text"):
         layers.load("pytorch", {"env": {"A": os.fsdecode(b"x\xff")}})
+
+
+def test_the_projects_own_profile_is_found_by_the_name_that_it_bears(layers: Layers) -> None:
+    layers.write(layers.project, "rocenv.yaml", "extends: hip\nname: mine\nshm_size: 3g\nenvironments: {other: {}}\n")
+    assert layers.load("mine") == layers.load(None)
+    assert layers.load("mine").name == "mine"
+    assert layers.load("other").name == "other"
+    with pytest.raises(UsageError, match="there is no profile `yours`"):
+        layers.load("yours")
