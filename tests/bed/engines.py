@@ -54,12 +54,12 @@ def _begun(suite: str) -> tuple[subprocess.Popen[str], Path]:
     for name in ("lists/partial", "archives/partial", "root/programs"):
         (folder / name).mkdir(parents=True)
     (folder / "status").touch()
-    (folder / "sources.list").write_text(f"deb [signed-by={KEYS}] {_archive()} {suite} main\n")
+    (folder / "sources.list").write_text(f"deb [signed-by={KEYS}] {ARCHIVE} {suite} main\n")
     own = {
         "Dir::Etc::SourceList": folder / "sources.list", "Dir::Etc::SourceParts": "-", "Dir::State": folder,
         "Dir::State::status": folder / "status", "Dir::Cache": folder, "APT::Sandbox::User": "root",
         "Acquire::Languages": "none", "Acquire::Check-Valid-Until": "false",  # testing's may have run out
-        "APT::Architecture": "amd64",
+        "APT::Architecture": "amd64", "Acquire::Retries": "3",
     }  # fmt: skip
     apt = ["apt-get", "--quiet=2", *(f"--option={key}={value}" for key, value in own.items())]
     script = (
@@ -72,15 +72,3 @@ def _begun(suite: str) -> tuple[subprocess.Popen[str], Path]:
         stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     return child, folder
-
-
-def _archive() -> str:
-    """Where this machine has Debian's packages from, if it is Debian; else Debian's own address."""
-    for file in (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list")):
-        for line in file.read_text().splitlines() if file.is_file() else ():
-            words = line.split()
-            if words[:1] in (["URIs:"], ["deb"]):
-                found = next((word for word in words if word.startswith("http") and "debian" in word), None)
-                if found and "security" not in found:
-                    return found
-    return ARCHIVE

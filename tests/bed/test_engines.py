@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 CDI_ON = {"experimental": True, "features": {"cdi": True}}
 # host.yaml: GPU 1 of KFD's order is the first on the bus.
 CHOSEN, OTHER, BDF, UUID = "renderD136", "renderD128", "0000:05:00.0", "GPU-5a1c07d2e9b34f02"
+PARTITION = "0000:65:00.0_2"
 IMAGE = f"127.0.0.1:5000/{images.SMALL}"
 UP = ("up", "terminal", "--image", images.SMALL, "--gpus", "1", "--no-test")
 OPEN = f": <>/dev/kfd && : <>/dev/dri/{CHOSEN} && echo opened"
@@ -175,8 +176,11 @@ def test_by_cdi_a_gpu_comes_in_by_name_with_its_own_owners(docker: Newer, there:
 
 
 def test_every_kind_of_name_is_taken_and_the_group_is_still_needed(docker: Newer, there: TestBed) -> None:
-    generated(there, docker.folder / "cdi")
-    for name, count in (("0", 1), (UUID, 1), ("all", 4)):
+    file = generated(there, docker.folder / "cdi")
+    spec = json.loads(file.read_text())
+    spec["devices"].append({**spec["devices"][0], "name": PARTITION})  # the bed has none: the engine reads the name
+    file.write_text(json.dumps(spec))
+    for name, count in (("0", 1), (PARTITION, 1), (UUID, 1), ("all", 4)):
         words = ("run", "--rm", "--user=1500:1500", f"--device=amd.com/gpu={name}", images.SMALL, "sh", "-c")
         found = there.docker(*words, "ls /dev/dri; : <>/dev/kfd")
         assert len(found.stdout.split()) == count, f"{name}: {found.stderr}"
