@@ -44,11 +44,14 @@ def parse(file: str, data: bytes) -> CdiSpec:
     """One specification; what it has in common for all devices is added to each."""
     try:
         spec = _load(file, data)
-        common = _nodes(spec.get("containerEdits"))
-        devices = {str(one["name"]): (*common, *_nodes(one.get("containerEdits"))) for one in spec.get("devices") or ()}
+        edits = spec.get("containerEdits") or {}
+        common, always = _nodes(edits), _more(edits)
+        given = {str(one["name"]): one.get("containerEdits") or {} for one in spec.get("devices") or ()}
+        devices = {name: (*common, *_nodes(own)) for name, own in given.items()}
+        more = {name: tuple(sorted(always | _more(own))) for name, own in given.items() if always | _more(own)}
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
         return CdiSpec(file, None, problem=f"it is no CDI specification: {str(error).splitlines()[0][:200] or 'shape'}")
-    return CdiSpec(file, str(spec.get("kind")), devices, version=str(spec.get("cdiVersion")))
+    return CdiSpec(file, str(spec.get("kind")), devices, version=str(spec.get("cdiVersion")), more=more)
 
 
 def _load(file: str, data: bytes) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def _load(file: str, data: bytes) -> dict[str, Any]:
 
 def _nodes(edits: Any) -> tuple[CdiNode, ...]:
     """The nodes of a set of edits; on the host a node may have another path."""
-    entries = (edits or {}).get("deviceNodes") or ()
+    entries = edits.get("deviceNodes") or ()
     return tuple(
         CdiNode(
             str(one.get("hostPath") or one["path"]),
@@ -80,6 +83,11 @@ def _nodes(edits: Any) -> tuple[CdiNode, ...]:
         )
         for one in entries
     )
+
+
+def _more(edits: dict[str, Any]) -> set[str]:
+    """What edits hold beside nodes and groups."""
+    return {str(key) for key, value in edits.items() if value and key not in ("deviceNodes", "additionalGids")}
 
 
 def _number(node: dict[str, Any], key: str) -> int | None:

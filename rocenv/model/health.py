@@ -68,6 +68,7 @@ class CdiSpec(NamedTuple):
     devices: Mapping[str, tuple[CdiNode, ...]] = _NOTHING
     problem: str | None = None
     version: str | None = None  # of CDI, as the file says it
+    more: Mapping[str, tuple[str, ...]] = _NOTHING  # what a device brings beside nodes: mounts, hooks, env …
 
 
 class CacheFolder(NamedTuple):

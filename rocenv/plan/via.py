@@ -73,7 +73,11 @@ def _by_cdi(given: Access, host: Host, facts: EngineFacts, specs: Sequence[CdiSp
         devices=nodes,
         injected=nodes,
         reasons=(Reason("devices", ", ".join(names), why), *reasons, Reason("via", CDI, _knows(facts))),
-        warnings=(*given.warnings, *_assumption(facts, "that it knows CDI, and that CDI is on")),
+        warnings=(
+            *given.warnings,
+            *_assumption(facts, "that it knows CDI, and that CDI is on"),
+            *(_brings(device) for device in chosen.values() if device.more),
+        ),
     )
 
 
@@ -139,6 +143,10 @@ def _must_know_cdi(facts: EngineFacts) -> None:
             '`{"experimental": true, "features": {"cdi": true}}` in /etc/docker/daemon.json (28 and newer have it on), '
             "then `sudo systemctl restart docker`",
         )
+
+
+def _brings(device: cdi.Device) -> str:
+    return f"{device.spec.file} gives more than nodes with {cdi.KIND}={device.name}: {', '.join(device.more)}"
 
 
 def _lacking(

@@ -5,6 +5,7 @@ Names, versions and which file wins: SPEC.md and pkg/cdi of cncf-tags/container-
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ ALL = "all"
 # Where engines look unless told otherwise. A device of a later folder takes the place of one of an earlier folder.
 FOLDERS = ("/etc/cdi", "/var/run/cdi")
 _RENDER = "/dev/dri/renderD"
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:-]*[A-Za-z0-9])?")  # engines take no other for a device
 
 
 def own_name(gpu: Gpu) -> str:
@@ -73,6 +75,11 @@ class Device(NamedTuple):
     name: str
     spec: CdiSpec
     nodes: tuple[CdiNode, ...]
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """What it brings beside nodes."""
+        return self.spec.more.get(self.name, ())
 
     @property
     def paths(self) -> frozenset[str]:
@@ -139,14 +146,14 @@ def sudo(file: str) -> str:
 
 
 def device_for(gpu: Gpu, devices: Sequence[Device]) -> Device | None:
-    """The device that passes on this GPU and no other, by its most lasting name; None where there is none.
+    """The device that passes on this GPU and nothing else, by its most lasting name; None where there is none.
 
     Judged by its nodes: names are the tools' own, and the same number means another GPU elsewhere.
     """
     needed, allowed = {KFD, gpu.render_node}, {KFD, gpu.render_node, gpu.card_node}
-    exact = [one for one in devices if needed <= one.paths <= allowed]
+    exact = [one for one in devices if needed <= one.paths <= allowed and _NAME.fullmatch(one.name)]
     order = {own_name(gpu): 0, gpu.uuid: 1}
-    return min(exact, key=lambda one: order.get(one.name, 2), default=None)
+    return min(exact, key=lambda one: (bool(one.more), order.get(one.name, 2)), default=None)
 
 
 def stale(spec: CdiSpec, host: Host, kfd_number: tuple[int, int] | None = None) -> list[str]:

@@ -189,6 +189,14 @@ def test_a_cdi_specification_of_tricks_is_told(text: str, words: str) -> None:
     assert words in str(cdi.parse("/etc/cdi/a.yaml", text.encode()).problem)
 
 
+def test_what_a_cdi_device_brings_beside_nodes() -> None:
+    common = {"deviceNodes": [{"path": "/dev/kfd"}], "env": ["A=b"], "mounts": [], "additionalGids": [1]}
+    hooked = {"name": "0", "containerEdits": {"hooks": [{"hookName": "prestart", "path": "/bin/true"}]}}
+    told = {"cdiVersion": "0.7.0", "kind": "amd.com/gpu", "devices": [hooked, {"name": "1"}], "containerEdits": common}
+    spec = cdi.parse("/etc/cdi/a.json", json.dumps(told).encode())
+    assert (spec.version, spec.more) == ("0.7.0", {"0": ("env", "hooks"), "1": ("env",)})
+
+
 def test_odd_numbers_of_a_cdi_specification_are_none() -> None:
     node = "{path: /dev/kfd, major: 2001-01-01, minor: yes}"
     text = f"kind: amd.com/gpu\ndevices: [{{name: 1, containerEdits: {{deviceNodes: [{node}]}}}}]\n"

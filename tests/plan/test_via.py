@@ -66,6 +66,16 @@ def test_another_tool_s_names_are_taken_by_what_they_pass() -> None:
     assert made.devices == ("/dev/kfd", FIRST, "/dev/dri/card0")
 
 
+def test_what_a_device_brings_beside_nodes_is_told_and_avoided_where_another_serves() -> None:
+    hooked = spec(**{"0000:10:00.0": [FIRST], "1": [FIRST]})._replace(more={"0000:10:00.0": ("env", "hooks")})
+    assert by("cdi", gpus="0", specs=(hooked,)).cdi == ("amd.com/gpu=1",)
+    alone = spec(x=[FIRST])._replace(more={"x": ("mounts",)})
+    assert (
+        "/etc/cdi/rocenv.json gives more than nodes with amd.com/gpu=x: mounts"
+        in by("cdi", gpus="0", specs=(alone,)).warnings
+    )
+
+
 def test_other_nodes_stay_nodes() -> None:
     verbs = node("/dev/infiniband/uverbs0", gid=110)
     seen = host([gpu(0)], devices=[node("/dev/kfd"), node(FIRST), verbs, node("/dev/infiniband/rdma_cm")])

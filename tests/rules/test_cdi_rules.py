@@ -101,6 +101,7 @@ def test_a_device_is_known_by_its_nodes_and_named_by_its_most_lasting_name() -> 
     assert name(**nodes) == "GPU-0000000000000001"
     assert name(**nodes, **{"0000:10:00.0": [FIRST]}) == "0000:10:00.0"
     assert name(all=[FIRST, SECOND], x=[FIRST, CdiNode("/dev/sda")]) is None
+    assert name(**{"x y": [FIRST], "-x": [FIRST], "x\n": [FIRST]}) is None, "no engine takes these for a device"
     without_kfd = CdiSpec("/etc/cdi/a.json", cdi.KIND, {"0": (FIRST,)})
     assert cdi.device_for(one, cdi.found((without_kfd,)).devices) is None
 
