@@ -78,12 +78,27 @@ def gather(wanted: Wanted) -> Facts:
     )
     if beside is not None:
         facts = _bundled(facts, beside)
+    if wanted.gpus and wanted.image is not None and not captured and wanted.profile is None:
+        facts = _elsewhere(facts, host)
     if wanted.profile is not None:
         facts = _planned(facts, wanted)
-    reference = wanted.image or (facts.plan.image.reference if facts.plan else None)
+    reference = wanted.image if wanted.image is not None else facts.plan.image.reference if facts.plan else None
     if reference is None:
         return facts
     return facts._replace(image=_image(reference, engine if facts.engine else None, host))
+
+
+def _elsewhere(facts: Facts, host: Host) -> Facts:
+    """Without what this machine lacks for GPUs, where one that is not here is named: it is not what is judged."""
+    from rocenv.checks.words import gpus_of, on_wsl
+
+    if gpus_of(host) or on_wsl(host):
+        return facts
+    why = "`--gpu` names a GPU of another machine, and this one has none"
+    left = facts._replace(host=None, health=None, missing={**facts.missing, "host": why, "health": why})
+    if facts.engine is not None:
+        return left
+    return left._replace(engine_health=None, missing={**left.missing, "engine": why, "engine_health": why})
 
 
 def _host(captured: str | None) -> tuple[Host, Health, bytes | None]:

@@ -42,13 +42,12 @@ def _from_catalog(reference: str, wanted: Reference) -> ImageView:
     known = catalog.describe(wanted)
     if known is None:
         return ImageView(reference, said="the catalog does not know it")
-    verified = "" if known.gfx_verified else ", not verified"
     return ImageView(
         reference=reference,
         machines=("amd64",),
         rocm=str(known.rocm) if known.rocm else None,
         gfx=known.gfx,
-        gfx_source=f"the catalog ({known.gfx_source or known.family}{verified})",
+        gfx_source="the catalog" if known.gfx_verified else "an unverified list of the catalog",
         gfx_verified=known.gfx_verified,
         compiler=known.compiler,
         moving=known.moving,

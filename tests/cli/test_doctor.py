@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from hosts import builder
 
+from rocenv.cli import examined
 from rocenv.cli.app import COMMANDS, run
+from rocenv.host import examine_bundle
 from rocenv.model.check import LAYERS, VERDICTS
 
 FINDING = ["check", "layer", "verdict", "evidence", "cause", "fix", "after", "verify", "source"]
@@ -167,6 +169,21 @@ def test_an_image_is_judged_for_a_target(host: Build, ask: Ask) -> None:
     assert verdicts(answer)["gpu.gfx-supported"] == "ok"
 
 
+def test_for_a_gpu_that_is_not_here_this_machine_does_not_count(
+    host: Build, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = host("no-gpu")
+    monkeypatch.setattr(examined, "examine", lambda: examine_bundle(bare, examined.BUNDLE)[:2])
+    monkeypatch.setenv("PATH", str(tmp_path))  # no engine
+    tag = "rocm/pytorch:rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.10.0"
+    code, answer = ask("--image", tag, "--gpu", "gfx1100")
+    assert (code, answer["verdict"]) == (0, "ok")
+    assert verdicts(answer)["gpu.gfx-supported"] == "ok"
+    assert ask("--image", tag, "--gpu", "gfx803")[0] == 5
+    for words in ([], ["--gpu", "gfx1100"], ["--image", tag]):  # with no other GPU in question it does
+        assert ask(*words)[0] == 3
+
+
 def test_a_profile_is_planned(host: Build, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     code, answer = ask("pytorch", "--host", host("mi300x-spx"))
@@ -178,7 +195,7 @@ def test_a_profile_is_planned(host: Build, ask: Ask, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     "words",
     [["--gpu", "mi300"], ["--dry-run"], ["--compose", "/no/such/file"], ["--venv", "/no/such"], ["--host", "/no/such"],
-     ["--engine", "lxd"], ["--about", "x"], ["--in", "x", "--host", "/"]],
+     ["--engine", "lxd"], ["--about", "x"], ["--image", ""], ["--in", "x", "--host", "/"]],
 )  # fmt: skip
 def test_what_cannot_be_followed_is_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", *words]) == 2

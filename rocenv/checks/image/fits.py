@@ -233,15 +233,16 @@ def _driver(host: Host) -> str:
 )
 def rocm_version(facts: Facts) -> Answer:
     """A warning for an image older than its GPUs, or for a moving tag older than what the host has."""
-    image, host = facts.need_image(), facts.need_host()
+    image, host = facts.need_image(), facts.host
     from rocenv.catalog.versions import Version
 
     if image.rocm is None:
         return skip(f"the ROCm release in {image.reference} is unknown")
     rocm = Version.parse(image.rocm)
-    own = _newest_here(host)
+    own = _newest_here(host) if host else None
+    driver = f", {_driver(host)}" if host else ""
     aside = f", the host's own ROCm {own} does not matter inside" if own else ""
-    evidence = f"image ROCm {rocm}, {_driver(host)}{aside}"
+    evidence = f"image ROCm {rocm}{driver}{aside}"
     young = [gfx for gfx in _wanted(facts) if _since(gfx) is not None and (_since(gfx) or rocm) > rocm]
     if young:
         return warn(
