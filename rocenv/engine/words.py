@@ -146,6 +146,12 @@ _LAUNCH = (
         "`docker info` lists its runtimes; for AMD's: `sudo amd-ctk runtime configure`",
     ),
     Saying(
+        r"unknown server OS:",
+        EngineError,
+        "docker's client passes no device to the engine that it is led to: podman's socket does not tell its system",
+        "`--engine podman` asks podman itself",
+    ),
+    Saying(
         r"unresolvable CDI devices (?P<names>\S+)",
         EngineError,
         "the engine finds no CDI device {names}, or several that contradict each other",
