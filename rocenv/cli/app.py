@@ -62,8 +62,11 @@ def run(arguments: Sequence[str]) -> int:
         fault = error
     except typer.TyperException as error:
         message = error.format_message().rstrip(".")
-        command = f"rocenv {own[0]}" if own and own[0] in COMMANDS else "rocenv"
-        fault = UsageError(message[:1].lower() + message[1:], f"`{command} --help` shows what it takes")
+        context = getattr(error, "ctx", None)
+        fault = UsageError(
+            message[:1].lower() + message[1:],
+            f"`{context.command_path if context else 'rocenv'} --help` shows what it takes",
+        )
     except (KeyboardInterrupt, typer.Abort):
         console.say("interrupted")
         return INTERRUPTED

@@ -31,7 +31,10 @@ def read_lock(data: bytes) -> Lock:
             f"`{FILE}:{line}`: a merge conflict is left in here",
             f"`git checkout --ours {FILE} && rocenv lock` keeps this side and locks what it lacks",
         )
-    top = _Part(read_yaml(data, FILE))
+    try:
+        top = _Part(read_yaml(data, FILE))
+    except UsageError as error:  # what mends a file that people write is no advice for this one
+        raise UsageError(error.message, BACK) from error
     _check_version(top)
     top.only("version", "profiles")
     profiles = top.part("profiles")
