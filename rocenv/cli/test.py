@@ -22,7 +22,11 @@ def command(
     name: Annotated[str | None, typer.Argument(help="The environment; default: the project's only one.")] = None,
     level: Annotated[
         str | None,
-        typer.Option("--level", help="access, runtime, kernel or framework; default: what the profile wishes."),
+        typer.Option(
+            "--level",
+            help="access, runtime, kernel, compile, libraries or framework: all its tests and those below; default: "
+            "the few that `up` runs.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
@@ -42,6 +46,7 @@ def command(
         gpus,
         level=wish.level,
         probes=wish.probes,
+        quick=level is None,
         stand_in=stand_in_agreed(there.labels),
         tell=_tell,
     )

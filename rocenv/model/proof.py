@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-LEVELS = ("access", "runtime", "kernel", "framework")  # each one includes those before it
+LEVELS = ("access", "runtime", "kernel", "compile", "libraries", "framework")  # each one includes those before it
+GROUND = ("access", "runtime", "kernel")  # where one of these fails, all above it can only fail too
 RESULTS = ("passed", "failed", "skipped", "error", "stand-in")
 
 
@@ -21,6 +22,8 @@ class Probe(NamedTuple):
     path: str
     fallback_for: str | None = None  # the probe whose place this one takes where that one's needs are missing
     source: str | None = None  # a file beside it whose text it is given
+    quick: bool = False  # one of the few that `up` runs; an image that lacks what it needs has failed it
+    of_container: bool = False  # it speaks for the container and names no GPU
 
 
 class ProbeResult(NamedTuple):

@@ -18,7 +18,7 @@ LOOSEN: dict[str, str] = {
     "host-ipc": "the host's shared memory and IPC instead of an own",
 }
 CACHES = ("home", "miopen", "triton", "inductor", "comgr", "hf", "pip", "uv", "vllm", "jax", "ollama", "llama")
-LEVELS = ("access", "runtime", "kernel", "framework")
+LEVELS = ("access", "runtime", "kernel", "compile", "libraries", "framework")
 COMPONENTS = ("runtime", "hip-sdk", "math", "rccl", "profilers", "debuggers", "all")
 GFX = r"gfx[0-9a-f]{3,5}|gfx\d{1,2}(-\d)?-generic"
 FILE = r"(?!.*(?:^|/)\.\.(?:/|$))[A-Za-z0-9._][A-Za-z0-9._/+-]{0,200}"  # below a folder: no `..`, not absolute

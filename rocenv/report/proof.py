@@ -11,8 +11,8 @@ from rocenv.report.text import table
 BAD = ("failed", "error")
 # Kind of cause (what stands before its colon) → the layer it speaks for. One value holds for every level; a mapping
 # gives one by level. What is not here, or not at that level, blames nobody: the evidence does not tell.
-_ABOVE = {"runtime": "engine", "kernel": "image", "framework": "framework"}
-_BUILT = {"kernel": "image", "framework": "framework"}
+_BUILT = {"kernel": "image", "compile": "image", "libraries": "image", "framework": "framework"}
+_ABOVE = {"runtime": "engine", **_BUILT}
 BLAME: dict[str, str | dict[str, str]] = {
     "no permission": "engine",
     "device not allowed": "engine",
@@ -34,8 +34,19 @@ BLAME: dict[str, str | dict[str, str]] = {
     "other order": "engine",
     "no code for this GPU": _BUILT,
     "ran on the CPU": _BUILT,
-    "wrong numbers": {"kernel": "GPU", "framework": "framework"},  # the framework's, as the kernel level has passed
-    "hung": {"access": "host", "runtime": "host", "kernel": "GPU", "framework": "framework"},
+    "wrong numbers": {**_BUILT, "kernel": "GPU"},  # above the kernel level: theirs, as the GPU has counted right
+    "wrong error": "image",
+    "wrong code objects": "image",
+    "hipify failed": "image",
+    "CMake failed": "image",
+    "tool does not start": "image",
+    "rocBLAS error": "image",
+    "rocFFT error": "image",
+    "rocRAND error": "image",
+    "RCCL error": "image",
+    "wrong Triton": "framework",
+    "shared memory too small": "engine",
+    "hung": {"access": "host", "runtime": "host", **_BUILT, "kernel": "GPU"},
     "killed": {"framework": "framework"},
     "out of memory": "host",
     "CPU build of torch": "framework",
@@ -48,7 +59,9 @@ BLAME: dict[str, str | dict[str, str]] = {
 SHOWN = {
     "access": "the nodes open",
     "runtime": "the targets in sysfs are the planned ones",
-    "kernel": "the kernel compiles, and its logic holds on the CPU",
+    "kernel": "the kernels compile, and their logic holds on the CPU",
+    "compile": "the compilers' results hold code for the planned targets",
+    "libraries": "the libraries load",
     "framework": "the framework's checks hold on the CPU",
 }
 

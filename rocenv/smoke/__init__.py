@@ -1,7 +1,8 @@
 """Proof: small programs run inside a container that show, layer by layer, that its GPUs work.
 
-A level holds those before it: access < runtime < kernel < framework. The first layer that fails ends the proof, for
-what stands on it can only fail too, with a cause that misleads.
+A level holds those before it: access < runtime < kernel < compile < libraries < framework. Where access, runtime or
+kernel fails, the proof ends, for what stands on it can only fail too, with a cause that misleads; the three above do
+not stand on one another. Of each level a few probes are quick: those that `up` runs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rocenv.errors import UsageError
 from rocenv.model.plan import GpuRef
-from rocenv.model.proof import LEVELS, Probe, ProbeResult
+from rocenv.model.proof import GROUND, LEVELS, Probe, ProbeResult
 from rocenv.smoke.header import list_probes, nearest
 from rocenv.smoke.judge import judge
 from rocenv.smoke.planned import planned_gpus, stand_in_agreed
@@ -31,10 +32,13 @@ def run_probes(
     *,
     level: str,
     probes: Sequence[str] = (),
+    quick: bool = False,
     stand_in: bool,
     tell: Callable[[ProbeResult], None],
 ) -> list[ProbeResult]:
     """Run the probes up to `level`, or those named, in a running container; `tell` hears each result as it comes.
+
+    `quick`: of the level's probes only the few that `up` runs.
 
     `stand_in` says that there is no GPU and that this was agreed on: a probe may then run on the CPU, and its result
     is `stand-in` at best. Raises UsageError for a level or a name that is none.
@@ -46,7 +50,9 @@ def run_probes(
     known = list_probes()
     results: list[ProbeResult] = []
     failed: str | None = None
-    for probe in choose(known, level, probes):
+    for probe in choose(known, level, probes, quick=quick):
+        if any(result.name == probe.name for result in results):
+            continue  # it has stepped in for another
         if not plan_gpus:
             found = [_skipped(probe, "no GPU: none is planned for this environment")]
         elif failed is not None and LEVELS.index(failed) < LEVELS.index(probe.level):
@@ -54,7 +60,7 @@ def run_probes(
         else:
             ran, said = _run(run, probe, known)
             found = judge(ran, said, plan_gpus, stand_in=stand_in)
-        if failed is None and any(result.result in ("failed", "error") for result in found):
+        if failed is None and probe.level in GROUND and any(result.result in ("failed", "error") for result in found):
             failed = probe.level
         for result in found:
             tell(result)
@@ -62,8 +68,8 @@ def run_probes(
     return results
 
 
-def choose(known: Sequence[Probe], level: str, names: Sequence[str] = ()) -> list[Probe]:
-    """The probes up to a level but for fallbacks, which step in by themselves; or exactly those named."""
+def choose(known: Sequence[Probe], level: str, names: Sequence[str] = (), *, quick: bool = False) -> list[Probe]:
+    """The probes up to a level, or exactly those named; `quick`: the few, without fallbacks, which step in."""
     if level not in LEVELS:
         raise UsageError(f"there is no level `{level}`", nearest(level, LEVELS))
     every = tuple(probe.name for probe in known)
@@ -73,7 +79,8 @@ def choose(known: Sequence[Probe], level: str, names: Sequence[str] = ()) -> lis
     if names:
         return [probe for probe in known if probe.name in names]
     top = LEVELS.index(level)
-    return [probe for probe in known if LEVELS.index(probe.level) <= top and probe.fallback_for is None]
+    upto = [probe for probe in known if LEVELS.index(probe.level) <= top]
+    return [probe for probe in upto if probe.quick and probe.fallback_for is None] if quick else upto
 
 
 def _run(run: Callable[[Probe], Said], probe: Probe, known: Sequence[Probe]) -> tuple[Probe, Said]:

@@ -9,7 +9,9 @@
 
 Each line carries the comment mark of the file's language: `#` in .py and .sh, `//` in .hip. `needs` (a list with
 commas, may be left out) names what the image must hold. `fallback-for` names the probe that this one takes the place
-of where that one's needs are missing; `source` a file beside it whose text it is given.
+of where that one's needs are missing; `source` a file beside it whose text it is given. `quick: yes` marks the few that
+`up` runs, which an image must hold all needs of; the others are skipped where it does not. `subject: container` marks
+one that names no GPU.
 """
 
 from __future__ import annotations
@@ -23,13 +25,14 @@ from rocenv.model.proof import LEVELS, Probe
 FOLDER = Path(__file__).resolve().parent / "probes"
 MARKS = {".sh": "#", ".py": "#", ".hip": "//"}
 NEEDS = ("python", "torch", "hipcc")  # what smoke/supervise.sh can find in an image; a POSIX shell is taken for granted
-KEYS = ("summary", "level", "needs", "timeout", "fallback-for", "source")
-SHARED = frozenset({"prelude.py"})  # no probe: what the Python probes have in common
+KEYS = ("summary", "level", "needs", "timeout", "fallback-for", "source", "quick", "subject")
+VALUES = {"quick": ("yes",), "subject": ("container",)}  # where only these make sense
+SHARED = frozenset({"prelude.py", "torch_prelude.py"})  # no probes: what the Python probes have in common
 LONGEST = 3600.0
 
 
 def list_probes(folder: Path = FOLDER) -> tuple[Probe, ...]:
-    """All probes of `folder`, by level and then by name. Raises UsageError for a header that does not hold."""
+    """All probes of `folder`: by level, quick ones first, fallbacks last. Raises UsageError for a wrong header."""
     files = [path for path in sorted(folder.iterdir()) if path.suffix in MARKS and path.name not in SHARED]
     probes = [read_probe(path) for path in files]
     names = {probe.name for probe in probes}
@@ -37,7 +40,11 @@ def list_probes(folder: Path = FOLDER) -> tuple[Probe, ...]:
         if probe.fallback_for is not None and probe.fallback_for not in names:
             hint = nearest(probe.fallback_for, tuple(names))
             raise _fault(probe.name, f"is a fallback for `{probe.fallback_for}`, which is no probe", hint)
-    return tuple(sorted(probes, key=lambda probe: (LEVELS.index(probe.level), probe.name)))
+    return tuple(sorted(probes, key=_place))
+
+
+def _place(probe: Probe) -> tuple[int, bool, bool, str]:
+    return LEVELS.index(probe.level), not probe.quick, probe.fallback_for is not None, probe.name
 
 
 def read_probe(path: Path) -> Probe:
@@ -58,6 +65,9 @@ def parse(text: str, path: Path) -> Probe:
     for need in needs:
         if need not in NEEDS:
             raise _fault(path.name, f"needs `{need}`, which cannot be looked for", nearest(need, NEEDS))
+    for key, values in VALUES.items():
+        if fields.get(key, values[0]) not in values:
+            raise _fault(path.name, f"has `{key}: {fields[key]}`", f"give `{key}: {values[0]}`, or leave it out")
     return Probe(
         name=path.stem,
         summary=fields["summary"],
@@ -67,6 +77,8 @@ def parse(text: str, path: Path) -> Probe:
         path=str(path),
         fallback_for=fields.get("fallback-for"),
         source=fields.get("source"),
+        quick="quick" in fields,
+        of_container="subject" in fields,
     )
 
 

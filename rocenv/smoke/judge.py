@@ -55,7 +55,7 @@ def judge(probe: Probe, said: Said, gpus: Sequence[GpuRef], *, stand_in: bool) -
     if fault is not None:
         results += [fault._replace(gpu=ref.index) for ref in silent]
         own += [] if silent else [fault]
-    elif not any(result.result in ("failed", "error", "skipped", "stand-in") for result in own):
+    elif not (probe.of_container or any(result.result in ("failed", "error", "skipped", "stand-in") for result in own)):
         results += [blank._replace(gpu=ref.index, result="failed", cause=_unseen(ref)) for ref in silent]
     results += _order(blank, [ref.index for _, ref in pairs if ref is not None], gpus)
     return own + sorted(results, key=lambda result: -1 if result.gpu is None else result.gpu)
@@ -166,6 +166,7 @@ def _fault(probe: Probe, said: Said, answers: Answers) -> ProbeResult | None:
     last = one_line((said.stderr.strip().splitlines() or [""])[-1])
     result, cause = "error", ""
     if said.ended == "missing":
+        result = "error" if probe.quick else "skipped"
         cause = MISSING.get(said.missing or "", f"not in the image: {said.missing}")
     elif said.ended == "limit":
         result, cause = "failed", f"hung: no end within {probe.seconds:g} s"

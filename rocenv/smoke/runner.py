@@ -28,7 +28,7 @@ MOST_TALK = 1 << 16  # bytes of standard error that are kept, the last ones
 CHUNK = 1 << 16
 KILLED = 137  # how a shell counts SIGKILL, which is how the supervisor ends a probe that takes too long
 TRAILER = re.compile(r"\n#(end|missing) (\S+)(.*)\n?\Z")
-INCLUDE = re.compile(r'^(?:#include "([\w.]+)"|from (prelude) import \*)$', re.MULTILINE)
+INCLUDE = re.compile(r'^(?:#include "([\w.]+)"|from (\w*prelude) import \*)$', re.MULTILINE)
 
 
 class Executor(Protocol):
@@ -87,10 +87,16 @@ def payload(probe: Probe) -> str:
     def put_in(match: re.Match[str]) -> str:
         return (folder / (match[1] or f"{match[2]}.py")).read_text(encoding="utf-8")
 
-    text = INCLUDE.sub(put_in, Path(probe.path).read_text(encoding="utf-8"))
+    def whole(path: Path) -> str:
+        text, found = path.read_text(encoding="utf-8"), 1
+        while found:
+            text, found = INCLUDE.subn(put_in, text)
+        return text
+
+    text = whole(Path(probe.path))
     if probe.source is None:
         return text
-    source = INCLUDE.sub(put_in, (folder / probe.source).read_text(encoding="utf-8"))
+    source = whole(folder / probe.source)
     return f'import os\nos.environ["ROCENV_SOURCE"] = {source!r}\n{text}'
 
 

@@ -48,7 +48,7 @@ find_need() {
     case $1 in
     python) python=$(first_of $(pythons)) ;;
     torch) python=$(with_torch $(pythons)) ;;
-    hipcc) hipcc=$(first_of hipcc /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc /opt/rocm/core-*/bin/hipcc) ;;
+    hipcc) hipcc=$(first_of hipcc /opt/rocm/bin/hipcc /opt/rocm-*/bin/hipcc /opt/rocm/core-*/bin/hipcc) && export ROCENV_HIPCC="$hipcc" ;;
     esac
 }
 

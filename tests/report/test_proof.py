@@ -12,7 +12,10 @@ GPUS = [
     GpuRef(0, "gfx942", "0000:0c:00.0", 0, None, "/dev/dri/renderD128", "MI300X"),
     GpuRef(1, "gfx942", "0000:22:00.0", 0, None, "/dev/dri/renderD136", "MI300X"),
 ]
-NAMES = dict(zip(LEVELS, ("access", "runtime", "vector_add", "torch_matmul"), strict=True))
+NAMES = dict(
+    zip(LEVELS, ("access", "runtime", "vector_add", "hipcc_targets", "rocblas", "torch_matmul"), strict=True)
+)
+ALL = "access, runtime, kernel, compile, libraries, framework"
 
 
 def result(level: str, gpu: int | None, said: str = "passed", cause: str | None = None) -> ProbeResult:
@@ -24,10 +27,8 @@ PROVEN = [result(level, gpu) for level in LEVELS for gpu in (0, 1)]
 
 
 def test_all_proven() -> None:
-    assert closing(PROVEN, GPUS) == "2 of 2 GPUs proven: access, runtime, kernel, framework"
-    assert (
-        closing([r for r in PROVEN if r.gpu == 0], GPUS[:1]) == "1 of 1 GPU proven: access, runtime, kernel, framework"
-    )
+    assert closing(PROVEN, GPUS) == f"2 of 2 GPUs proven: {ALL}"
+    assert closing([r for r in PROVEN if r.gpu == 0], GPUS[:1]) == f"1 of 1 GPU proven: {ALL}"
 
 
 def test_table_has_a_row_for_each_gpu_and_none_that_adds_nothing() -> None:
@@ -58,7 +59,7 @@ def test_stand_in_says_what_was_and_what_was_not_shown() -> None:
     results = [result("access", 0), result("access", 1), *(result(level, None, "stand-in") for level in LEVELS[1:])]
     line = closing(results, GPUS)
     assert line.startswith("stand-in: no AMD GPU ran anything; shown: the nodes open; ")
-    assert line.endswith("not shown on a GPU: runtime, kernel, framework")
+    assert line.endswith(f"not shown on a GPU: {ALL.removeprefix('access, ')}")
     assert "proven" not in line
 
 

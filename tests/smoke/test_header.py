@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from smoke.mutants import HIP, PYTHON
 
 from rocenv.errors import UsageError
 from rocenv.model.proof import LEVELS
@@ -58,6 +59,8 @@ def test_each_language_has_its_comment_mark() -> None:
         ("timeout: 2.5", "timeout: 3601", "the time limit `3601`", "3600"),
         ("# level: access\n", "# level: access\n# level: kernel\n", "`level` twice", "remove"),
         ("# level: access\n", "# level: access\nlevel\n", "`level`", "`level`"),
+        ("# level: access\n", "# level: access\n# quick: maybe\n", "`quick: maybe`", "`quick: yes`"),
+        ("# level: access\n", "# level: access\n# subject: me\n", "`subject: me`", "`subject: container`"),
         ("# ///\n", "", "no header", "another probe"),
         ("# /// probe\n", "", "no header", "another probe"),
     ],
@@ -81,13 +84,11 @@ def test_fallback_of_a_probe_that_is_not_there(tmp_path: Path) -> None:
 
 def test_shipped_probes() -> None:
     probes = {probe.name: probe for probe in list_probes()}
-    assert {name: probe.level for name, probe in probes.items()} == {
-        "access": "access",
-        "runtime": "runtime",
-        "vector_add": "kernel",
-        "hiprtc_add": "kernel",
-        "torch_matmul": "framework",
-    }
+    quick = {"access", "runtime", "vector_add", "hiprtc_add", "torch_matmul"}
+    assert {name for name, probe in probes.items() if probe.quick} == quick, "what `up` runs, within seconds"
+    assert {name for name, probe in probes.items() if probe.path.endswith(".hip")} == set(HIP)
+    assert set(PYTHON) <= {name for name, probe in probes.items() if probe.level == "framework"}
+    assert {probe.level for probe in probes.values()} == set(LEVELS)
     assert probes["hiprtc_add"].fallback_for == "vector_add"
     levels = [LEVELS.index(probe.level) for probe in list_probes()]
     assert levels == sorted(levels)
@@ -106,7 +107,12 @@ def test_shipped_probe_travels_whole(probe: object) -> None:
 def test_levels_hold_those_before_and_fallbacks_wait() -> None:
     known = list_probes()
     assert [probe.name for probe in choose(known, "access")] == ["access"]
-    assert [probe.name for probe in choose(known, "framework")] == ["access", "runtime", "vector_add", "torch_matmul"]
+    quick = choose(known, "framework", quick=True)
+    assert [probe.name for probe in quick] == ["access", "runtime", "vector_add", "torch_matmul"]
+    full = [probe.name for probe in choose(known, "kernel")]
+    assert full[:4] == ["access", "runtime", "vector_add", "hiprtc_add"], "the quick ones come first"
+    assert "gemm" in full
+    assert {probe.level for probe in choose(known, "compile")} == {"access", "runtime", "kernel", "compile"}
     assert [probe.name for probe in choose(known, "access", ["hiprtc_add", "access"])] == ["access", "hiprtc_add"]
 
 

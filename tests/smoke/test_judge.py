@@ -12,7 +12,7 @@ from rocenv.model.proof import Probe, ProbeResult
 from rocenv.report.proof import BLAME, blame
 from rocenv.smoke.judge import Said, judge
 
-PROBE = Probe("runtime", "", "runtime", (), 30.0, "runtime.py")
+PROBE = Probe("runtime", "", "runtime", (), 30.0, "runtime.py", quick=True)
 UUIDS = ("GPU-00000000000000aa", "GPU-00000000000000bb")
 A = GpuRef(0, "gfx942", "0000:0c:00.0", 0, UUIDS[0], "/dev/dri/renderD128", "AMD Instinct MI300X")
 B = GpuRef(1, "gfx942", "0000:22:00.0", 0, UUIDS[1], "/dev/dri/renderD136", "AMD Instinct MI300X")
@@ -140,6 +140,19 @@ def test_how_it_ended(said: dict[str, Any], expected: str) -> None:
     assert {result.result for result in results} == {
         "failed" if "hung" in expected or "killed" in expected else "error"
     }
+
+
+def test_what_is_not_there_is_skipped_where_it_is_not_one_of_the_few() -> None:
+    said = Said("missing", None, "", "", 0.1, missing="hipcc")
+    results = judge(PROBE._replace(quick=False), said, [A, B], stand_in=False)
+    assert [(r.gpu, r.result) for r in results] == [(0, "skipped"), (1, "skipped")]
+    assert str(results[0].cause).startswith("no compiler: ")
+
+
+def test_one_that_speaks_for_the_container_need_not_name_a_gpu() -> None:
+    said = Said("end", 0, '{"result": "passed"}', "", 0.1)
+    assert short(judge(PROBE._replace(of_container=True), said, [A, B], stand_in=False)) == [(None, "passed", None)]
+    assert (0, "failed", "missing GPU") in short(judge(PROBE, said, [A, B], stand_in=False))
 
 
 def test_an_end_hits_only_those_that_were_not_spoken_of() -> None:

@@ -29,9 +29,11 @@ version = types.SimpleNamespace(hip={hip!r}, cuda={cuda!r})
 _properties = types.SimpleNamespace(gcnArchName="gfx1100", name="AMD Radeon RX 7900 XTX", major=11, minor=0)
 cuda = types.SimpleNamespace(
     device_count=lambda: {count}, is_available=lambda: {count} > 0, get_arch_list=lambda: {built!r},
-    get_device_properties=lambda device: _properties,
+    get_device_properties=lambda device: _properties, set_device=lambda device: None,
 )
 backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
+backends.cudnn = types.SimpleNamespace()
+manual_seed = lambda seed: None
 device = lambda kind, index=None: (kind, index)
 def Generator():
     raise RuntimeError({error!r})

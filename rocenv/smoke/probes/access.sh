@@ -2,6 +2,7 @@
 # summary: opens /dev/kfd and the render node of every planned GPU read-write, as the container's user
 # level: access
 # timeout: 10
+# quick: yes
 # ///
 # A real open tells more than modes: EACCES is a question of groups (or of SELinux), EPERM comes from the device
 # cgroup, ENOENT from a node that was not passed, ENODEV and the like from the driver. Plain POSIX sh: it runs in busybox.

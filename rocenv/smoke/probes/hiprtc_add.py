@@ -3,6 +3,7 @@
 # level: kernel
 # needs: python
 # timeout: 60
+# quick: yes
 # fallback-for: vector_add
 # source: vector_add.hip
 # ///

@@ -2,7 +2,7 @@
 
 No probe itself. Where one says `from prelude import *`, rocenv puts this text in that line's place before it sends it.
 """
-import ctypes, glob, json, os, re, sys, time
+import ctypes, glob, json, os, re, struct, sys, time
 
 STAND_IN = bool(os.environ.get("ROCENV_STAND_IN"))  # no GPU here: only then may a probe run on the CPU, and it says so
 TARGETS = os.environ.get("ROCENV_TARGETS", "").split()  # the planned GPUs' gfx targets
@@ -12,6 +12,10 @@ HIP_CAUSES = {2: "out of memory", 35: "no GPU seen", 100: "no GPU seen", 101: "n
 
 class Fault(Exception):
     """What is wrong, in words that begin with the kind of fault: `wrong numbers: ...`."""
+
+
+class Missing(Exception):
+    """What the image or the GPU does not have, so that there is nothing to test."""
 
 
 def say(result, cause=None, gpu=None, ran_on=None, seconds=None, figures=None):
@@ -24,7 +28,7 @@ def load(stem):
     """The shared library `stem` (libamdhip64 ...): the linker's own first, then where ROCm and its wheels lie."""
     here = os.path.join(sys.prefix, "lib*", "python*", "*-packages")
     folders = ["/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm-*/lib", "/opt/rocm/core-*/lib",
-               here + "/_rocm_sdk_core/lib", here + "/torch/lib"]
+               here + "/_rocm_sdk_*/lib", here + "/torch/lib"]
     names = ["%s.so.%d" % (stem, major) for major in range(12, 0, -1)] + [stem + ".so"]
     names += [path for folder in folders for path in sorted(glob.glob("%s/%s.so*" % (folder, stem)), reverse=True)]
     for name in names:
@@ -73,3 +77,68 @@ class Hip:
             if re.fullmatch(rb"[0-9a-f]{16}", uuid.raw):  # on AMD: the sixteen digits as text
                 gpu["uuid"] = "GPU-" + uuid.raw.decode()
         return gpu
+
+    def memory(self, data, size=0):
+        """Memory of the current GPU that holds `data`, or `size` bytes of rubbish."""
+        at, size = ctypes.c_void_p(), len(data) if data is not None else size
+        self.call("hipMalloc", ctypes.byref(at), ctypes.c_size_t(size))
+        if data is None:
+            self.call("hipMemset", at, 0xA5, ctypes.c_size_t(size))
+        else:
+            self.call("hipMemcpy", at, data, ctypes.c_size_t(size), 1)  # hipMemcpyHostToDevice
+        return at
+
+    def read(self, at, size):
+        """Bytes of the current GPU's memory, once all that was started on it has ended."""
+        out = ctypes.create_string_buffer(size)
+        self.call("hipDeviceSynchronize")
+        self.call("hipMemcpy", out, at, ctypes.c_size_t(size), 2)  # hipMemcpyDeviceToHost
+        return out.raw
+
+    def timed(self, start, runs):
+        """The median of the seconds between two events around what `start` starts, the first run left out."""
+        marks, milliseconds, seconds = (ctypes.c_void_p(), ctypes.c_void_p()), ctypes.c_float(0), []
+        for mark in marks:
+            self.call("hipEventCreate", ctypes.byref(mark))
+        for _ in range(runs + 1):
+            self.call("hipEventRecord", marks[0], None)
+            start()
+            self.call("hipEventRecord", marks[1], None)
+            self.call("hipEventSynchronize", marks[1])
+            self.call("hipEventElapsedTime", ctypes.byref(milliseconds), *marks)
+            seconds.append(milliseconds.value / 1e3)
+        for mark in marks:
+            self.call("hipEventDestroy", mark)
+        return sorted(seconds[1:])[runs // 2]
+
+
+def with_hip(check, needs=()):
+    """Run `check(hip, device)` on every GPU and answer for each. What an image does not have is skipped.
+
+    Without a GPU, where that was agreed on, the libraries are loaded and nothing more is shown.
+    """
+    try:
+        hip = Hip()
+        for stem in needs:
+            if load(stem) is None:
+                raise Missing("no %s: it is not in the image" % stem)
+        if STAND_IN:
+            say("passed", ran_on="CPU", figures={"loaded": list(needs), "kernels_run": 0})
+            return
+        if hip.count() == 0:
+            raise Fault("no GPU seen: hipGetDeviceCount finds none")
+    except Missing as lack:
+        say("skipped", str(lack))
+        return
+    except Fault as fault:
+        say("failed", str(fault))
+        return
+    for device in range(hip.count()):
+        gpu, start, result, cause, figures = None, time.perf_counter(), "passed", None, {}
+        try:
+            gpu = hip.gpu(device)
+            hip.call("hipSetDevice", device)
+            figures = check(hip, device)
+        except Fault as fault:
+            result, cause = "failed", str(fault)
+        say(result, cause, gpu=gpu, seconds=round(time.perf_counter() - start, 3), figures=figures)

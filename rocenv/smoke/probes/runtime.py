@@ -3,6 +3,7 @@
 # level: runtime
 # needs: python
 # timeout: 30
+# quick: yes
 # ///
 # HSA is the judge of what a container sees; where its library is not found, HIP; then rocminfo, which asks HSA.
 # rocm_agent_enumerator only reads sysfs: it is information, and never decides.

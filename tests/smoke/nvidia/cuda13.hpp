@@ -19,6 +19,11 @@ CUDA12(cudaError_t, cudaChooseDevice12, (int* device, const cudaDeviceProp12* p)
 #define cudaChooseDevice cudaChooseDevice12
 #define cudaDevAttrCooperativeMultiDeviceLaunch cudaDevAttrCooperativeLaunch
 
+// The runtime numbers attributes as the driver does; asked there, libcuda need not be linked.
+CUDA12(CUresult, attribute12, (int* value, CUdevice_attribute which, CUdevice device),
+       CUresult(cudaDeviceGetAttribute(value, cudaDeviceAttr(which), device)))
+#define cuDeviceGetAttribute attribute12
+
 // Places in memory that were a device number, -1 for the host.
 static inline cudaMemLocation place12(int device) {
   cudaMemLocation place = {};

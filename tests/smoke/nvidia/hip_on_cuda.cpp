@@ -27,6 +27,12 @@ LEAD(hipModuleLaunchKernel,
      hipModuleLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, s, arguments, extra))
 LEAD(hipDeviceGetPCIBusId, (char* bus, int length, int device), hipDeviceGetPCIBusId(bus, length, device))
 
+LEAD(hipEventCreate, (hipEvent_t * event), hipEventCreate(event))
+LEAD(hipEventDestroy, (hipEvent_t event), hipEventDestroy(event))
+LEAD(hipEventRecord, (hipEvent_t event, hipStream_t stream), hipEventRecord(event, stream))
+LEAD(hipEventSynchronize, (hipEvent_t event), hipEventSynchronize(event))
+LEAD(hipEventElapsedTime, (float* ms, hipEvent_t from, hipEvent_t to), hipEventElapsedTime(ms, from, to))
+
 EXPORT int lead_properties(void* out, int device) __asm__("hipGetDevicePropertiesR0600");
 int lead_properties(void* out, int device) {  // the name first, as in HIP's struct; no gfx target, as there is none
   hipDeviceProp_t properties;
