@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rocenv.catalog import gpus
-from rocenv.image.code import MACH
+from rocenv.catalog.machines import MACH
 
 TEXT, STATUS, NAME = "text", "status", "name"
 LONGEST_LINK = 1024

@@ -48,6 +48,8 @@ def built(plan: Plan, profile: Profile, project: str, *, text: bool = True) -> P
     )
     if recipe.rocm_packages is not None:
         image = image._replace(rocm=str(recipe.rocm_packages.rocm), gfx=recipe.gfx)
+    elif recipe.slim is not None:
+        image = image._replace(gfx=recipe.gfx)
     plan = plan._replace(
         image=image,
         dockerfile=dockerfile,
@@ -118,19 +120,28 @@ def build(
     build, since a Dockerfile cannot name an id; the image is called as the Dockerfile of the plan would have it.
     `options` are those of `rocenv build`; without them an image that another process has built meanwhile is taken.
     """
+    from rocenv.lifecycle import slim
     from rocenv.model.recipe import Building
     from rocenv.render.build_argv import Options
 
-    text = written(plan)
+    recipe = plan.building.recipe if plan.building else None
     with _alone(plan.image.reference, tell):
         if options is None and engine.image(plan.image.reference) is not None:
             return
+        there = base or plan.image.base or ""
+        if recipe is not None and recipe.slim is not None and plan.building is not None:
+            building = plan.building._replace(recipe=slim.completed(engine, recipe, there))
+            text = written(plan._replace(dockerfile=None, building=building))
+        else:
+            text = written(plan)
         tell(f"building {plan.image.reference} on {plan.image.base}")
         if base is not None:
             name = f"rocenv/base:{base.partition(':')[2][:16]}"
             engine.tag(base, name)
             text = _from(text, name)
         engine.build(text, plan.image.reference, plan.building or Building(), options or Options())
+        if recipe is not None and recipe.slim is not None and not (options and options.push):
+            slim.sized(engine, plan, there, tell)
 
 
 def _from(text: str, name: str) -> str:

@@ -22,6 +22,24 @@ class Source(NamedTuple):
         return (*hipify, "hipcc") if self.files else (*hipify, "cmake")
 
 
+class Config(NamedTuple):
+    """What an image says beside its files: lost with `FROM scratch` unless it is written down anew."""
+
+    env: tuple[tuple[str, str], ...] = ()
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    user: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class Slim(NamedTuple):
+    """An image without the device code of other targets."""
+
+    targets: tuple[str, ...]  # gfx942=4c,5f: with the machine numbers of code that runs on it
+    script: tuple[str, ...]  # dockerfiles/slim.py, line by line
+    config: Config | None = None  # of the base; read when it is there
+
+
 class Recipe(NamedTuple):
     """All that a template sees, as `recipe`. Same recipe, same Dockerfile."""
 
@@ -44,6 +62,7 @@ class Recipe(NamedTuple):
     restored: str | None = None  # the base's own user, who is to run it again
     conda: tuple[str, str] = ("", "")  # its program, and the environment that packages go into
     source: Source | None = None
+    slim: Slim | None = None
     what: str = ""  # what is done beside installing packages, for people
 
     @property

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING
 
 from rocenv import __version__
@@ -17,8 +16,9 @@ from rocenv.errors import UsageError
 from rocenv.model.recipe import Recipe
 from rocenv.render.dockerfile_words import package, plain, shown
 from rocenv.render.from_source import from_source
+from rocenv.render.scripts import script
+from rocenv.render.slim import slim
 from rocenv.render.targets import targets
-from rocenv.resources import data_folder
 from rocenv.rules.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     )
     if template == "from-source":
         recipe = from_source(recipe, plan, profile)
+    elif template == "slim":
+        recipe = slim(recipe, plan, profile, known)
     release = str(recipe.rocm_packages.rocm) if recipe.rocm_packages else plan.image.rocm
     return recipe._replace(labels=_labels(recipe, profile, release))
 
@@ -102,11 +104,9 @@ def _rocm(
     return distributions.packages(bare, wish.template, release, wish.components, gfx)
 
 
-@cache
 def hold_script() -> tuple[str, ...]:
-    """The lines of the script that holds an image's Python packages, without its comments and blank lines."""
-    text = (data_folder("dockerfiles") / "hold.py").read_text(encoding="utf-8")
-    return tuple(line for line in text.splitlines() if line.strip() and not line.lstrip().startswith('"""'))
+    """The lines of the script that holds an image's Python packages."""
+    return script("hold.py")
 
 
 def _known(base: str) -> CatalogImage | None:

@@ -31,12 +31,12 @@ from rocenv.model.plan import EngineFacts
 from rocenv.plan import Request, make_plan
 from rocenv.profile import load_profile
 from rocenv.render.dockerfile_words import sh
-from rocenv.render.recipe import hold_script
+from rocenv.render.scripts import script
 from rocenv.resources import data_folder
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 HOSTS = ("mi300x-spx", "rx7900xtx", "strix-halo")
-TEMPLATES = ("on-image", "distribution", "debian", "from-source")
+TEMPLATES = ("on-image", "distribution", "debian", "from-source", "slim")
 _SCRATCH = tempfile.TemporaryDirectory()  # removed when the process ends
 DOCKER = EngineFacts("docker", assumed=True)
 PACKAGES = {
@@ -68,6 +68,12 @@ SECTIONS: dict[str, tuple[tuple[str, str, dict[str, object]], ...]] = {
         ("debian-13, cmake", "hip", {"build.os": "debian-13", "build.source.options": ["-DUSE_FFT=ON"]}),
         ("ubuntu-24.04", "hip", {"build.os": "ubuntu-24.04"}),
     ),
+    "slim": (
+        ("pytorch", "pytorch", {}),
+        ("vllm, its own user", "vllm", {"user": "image"}),
+        ("pytorch for two targets", "pytorch", {"build.gfx": ["gfx90a", "gfx1100"]}),
+        ("hip without code for it", "hip", {"build.gfx": ["gfx803"]}),
+    ),
 }
 
 
@@ -80,10 +86,12 @@ def text(name: str) -> str:
     """A file as it would be now."""
     template, _, host = name.removesuffix(".Dockerfiles").partition("--")
     parts = [f"### {title}\n\n{dockerfile}" for title, dockerfile in sections(template, described(host))]
-    script = "".join(f"    {sh(line)} \\\n" for line in hold_script())
     whole = re.sub('(rocenv.image.plan=)"[0-9a-f]{16}"', '\\1"[the recipe\'s digest]"', "\n".join(parts))
-    first, sign, rest = whole.partition(script)
-    return first + sign + rest.replace(script, "    [dockerfiles/hold.py] \\\n")
+    for file in ("hold.py", "slim.py"):
+        lines = "".join(f"    {sh(line)} \\\n" for line in script(file))
+        first, sign, rest = whole.partition(lines)
+        whole = first + sign + rest.replace(lines, f"    [dockerfiles/{file}] \\\n")
+    return whole
 
 
 def sections(template: str, host: Host) -> Iterator[tuple[str, str]]:

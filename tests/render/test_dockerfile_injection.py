@@ -14,6 +14,7 @@ from render.recipes import DEV, PYTORCH, dockerfile, packages, plan, profile
 
 from rocenv.checks.files.dockerfile_reading import read
 from rocenv.errors import UsageError
+from rocenv.model.recipe import Config
 from rocenv.model.wish import SourceWish
 from rocenv.render.dockerfile import render_dockerfile
 from rocenv.render.recipe import recipe_of
@@ -41,6 +42,13 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
     def compiled(**source: Any) -> Callable[[], str]:
         return lambda: dockerfile(DEV, template="from-source", context=".", source=SourceWish(**source))
 
+    def said(**config: Any) -> Callable[[], str]:
+        recipe = recipe_of(plan(PYTORCH), profile(PYTORCH, template="slim", user="image"))
+        assert recipe.slim is not None
+        return lambda: render_dockerfile(
+            recipe._replace(slim=recipe.slim and recipe.slim._replace(config=Config(**config)))
+        )
+
     return {
         "apt": packaged("apt"),
         "pip": packaged("pip"),
@@ -56,6 +64,12 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
         "release": lambda: dockerfile("ubuntu:24.04", template="distribution", rocm=value),
         "health": lambda: dockerfile(packages=packages(pip=("einops",)), health=value, ports=("8000:8000",)),
         "port": lambda: dockerfile(packages=packages(pip=("einops",)), health="/", ports=(value,)),
+        "an image's variable": said(env=(("OWN", value),)),
+        "an image's variable's name": said(env=((value, "x"),)),
+        "an image's entrypoint": said(entrypoint=("/enter", value)),
+        "an image's command": said(command=(value,)),
+        "an image's label": said(labels=(("own", value),)),
+        "an image's user": said(user=value or "x"),
         "source file": compiled(files=(value,)),
         "source folder": compiled(folder=value),
         "program": compiled(files=("add.hip",), program=value),
