@@ -70,7 +70,7 @@ def learn(sources: Sources, reference: Reference, *, anew: bool) -> Digests:
         own = of_engine(sources, reference) if error.state in ("unreachable", "busy") else None
         if own is None:
             raise ImageError(
-                f"the digest of `{reference.familiar}` cannot be told: {error.message}",
+                f"the digest of `{reference.familiar}` cannot be told: {error.said}",
                 error.hint or "`--offline` locks the copy that the engine has",
             ) from error
         return own._replace(told_by=f"{own.told_by}; its registry was not reached")

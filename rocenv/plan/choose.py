@@ -89,10 +89,18 @@ def _meant(profile: Profile) -> Sequence[CatalogImage]:
     name = profile.image.family or ""
     if images.family(name) is None:
         raise UsageError(
-            f"`{profile.origins.get('image.family')}`: the catalog has no image family `{name}`",
-            f"families: {', '.join(one.name for one in images.families())}",
+            f"`{profile.origins.get('image.family')}`: the catalog has no image family `{name}`", _family_hint(name)
         )
     return images.known(name)
+
+
+def _family_hint(name: str) -> str:
+    """The way to the family that a name is a slip of, or the end of (vllm), or to all."""
+    import difflib
+
+    names = {word: one.name for one in reversed(images.families()) for word in (one.name.rpartition("/")[2], one.name)}
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean `{names[near[0]]}`?" if near else "`rocenv images` lists the families"
 
 
 def reference_of(profile: Profile, text: str) -> Reference:

@@ -47,6 +47,11 @@ def _family(found: Weighed) -> str:
 
 def _unwanted(found: Weighed) -> ImageError:
     reasons = list(dict.fromkeys(one.refusal for one in found.verdicts if one.refusal))
+    told = dict.fromkeys(name for one in found.verdicts for name in one.image.frameworks)
+    if told and (strange := next((name for name in found.profile.image.framework if name not in told), None)):
+        return ImageError(
+            f"no image of {_family(found)} tells a version of `{strange}`", f"name {' or '.join(told)} in `framework:`"
+        )
     return ImageError(
         f"no image of {_family(found)} is what the profile wants: {'; '.join(reasons[:4])}",
         f"`rocenv profiles show {found.profile.name} --origin` tells where each constraint comes from",

@@ -59,7 +59,7 @@ def test_a_fault_is_told_with_its_line(old: str, new: str, line: int, says: str)
 @pytest.mark.parametrize("text", ["a: [", "- a\n", "\tversion: 1\n", "\0", TEXT[: len(TEXT) // 2] + "\n  x"])
 def test_what_is_no_yaml_is_taken_back_whole(text: str) -> None:
     """Nobody mends a file by hand that is not written by hand."""
-    assert fault(text).hint.startswith("`git checkout rocenv.lock` brings the committed one back")
+    assert str(fault(text).hint).startswith("`git checkout rocenv.lock` brings the committed one back")
 
 
 def test_a_merge_conflict_is_named_as_such() -> None:

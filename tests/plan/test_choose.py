@@ -241,3 +241,24 @@ def test_a_hazard_of_an_image_is_a_warning_where_nothing_better_is_there() -> No
     made = plan(host([gpu(0, "gfx906")], driver=IN_TREE), image=wish)
     assert [one for one in made.warnings if "rocBLAS" in one]
     assert "rocBLAS" in why(made, "image")
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("rocm/pytorhc", "did you mean `rocm/pytorch`?"),
+        ("vllm", "did you mean `rocm/vllm`?"),
+        ("zzz", "`rocenv images` lists the families"),
+    ],
+)
+def test_a_family_that_is_none_leads_to_the_nearest(name: str, way: str) -> None:
+    with pytest.raises(UsageError, match=f"no image family `{name}`") as caught:
+        choose(profile(image=ImageWish(name)), [gpu(0)], host([gpu(0)]))
+    assert caught.value.hint == way
+
+
+def test_a_framework_that_no_tag_tells_is_named_as_such() -> None:
+    wish = ImageWish("rocm/pytorch", framework={"torch": ">=2"})
+    with pytest.raises(ImageError, match="tells a version of `torch`") as caught:
+        choose(profile(image=wish), [gpu(0)], host([gpu(0)]))
+    assert caught.value.hint == "name pytorch in `framework:`"
