@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,11 @@ import pytest
 from bed import images, life, space
 from bed.demo import ROCENV, STAND_IN
 from bed.place import Bed
+
+# A shell that runs a job in the background has it ignore Ctrl-C, and all that the job starts inherits that: the tests
+# that interrupt rocenv would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BED = Bed("test")
 CI = bool(os.environ.get("CI"))
