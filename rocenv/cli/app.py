@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "shell": ("rocenv.cli.shell", "open a shell in a running environment"),
     "exec": ("rocenv.cli.exec", "run a command in a running environment"),
     "run": ("rocenv.cli.run", "run one command in a fresh container, removed afterwards"),
+    "lease": ("rocenv.cli.lease", "show who has leased which GPU (`run --lease`), or end one's own leases"),
     "logs": ("rocenv.cli.logs", "show what an environment's container printed"),
     "test": ("rocenv.cli.test", "prove by smoke tests that every GPU of an environment works"),
     "detect": ("rocenv.cli.detect", "show the GPUs, driver, ROCm and access of a host"),

@@ -48,7 +48,7 @@ def command(
     Starts nothing and needs no GPU, engine or network. With --host the engine is assumed to be rootful Docker unless
     --engine and --rootless say otherwise; without, the engine here is asked, where one answers.
     """
-    from rocenv.host import read_host
+    from rocenv.host import read_host, with_idle
     from rocenv.lifecycle.cdi import with_specs
     from rocenv.lifecycle.held import planned
     from rocenv.render.argv import run_argv, shell_text
@@ -58,7 +58,7 @@ def command(
         profile, gpus=gpus, image=image, name=name, env=env, env_file=env_file, mounts=mount, ports=port, user=user,
         shm_size=shm_size, loosen=loosen, cpu=cpu, strict=strict, via=via,
     )  # fmt: skip
-    seen = read_host(host)
+    seen = with_idle(read_host(host), wished.gpus, host)
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     facts, program = asked(seen, engine, rootless=rootless)
     plan = planned(wished, seen, facts, with_specs(request, facts, host), mode)

@@ -9,6 +9,7 @@ import typer
 
 from rocenv import process
 from rocenv.cli import ahead, console, inside, project, wishes
+from rocenv.errors import UsageError
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -33,6 +34,13 @@ def command(
     locked: wishes.Locked = False,
     frozen: wishes.Frozen = False,
     no_lock: wishes.NoLock = False,
+    lease: Annotated[bool, typer.Option("--lease", help="Take the GPUs for this run alone, while it lasts.")] = False,
+    lease_shared: Annotated[
+        bool, typer.Option("--lease-shared", help="Take them together with others that share.")
+    ] = False,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", min=0, help="Wait in turn for GPUs that others have leased.")
+    ] = 0,
     engine: Annotated[str | None, typer.Option("--engine", help="docker or podman.")] = None,
 ) -> None:
     """Run one command in a fresh container, removed afterwards: `rocenv run PROFILE -- COMMAND`.
@@ -44,15 +52,21 @@ def command(
         "gpus": gpus, "image": image, "env": env, "env_file": env_file, "user": user, "shm_size": shm_size,
         "loosen": loosen, "cpu": cpu, "strict": strict, "via": via,
     }  # fmt: skip
+    taken = _lease_mode(exclusive=lease, shared=lease_shared, wait=wait, cpu=cpu)
     mode = wishes.lock_mode(locked=locked, frozen=frozen, no_lock=no_lock)
     with closing(ahead.engine(engine)) as program:
         program.begin(project.name(project.folder()))
         from rocenv.lifecycle import hidden  # imported while the engine answers
+        from rocenv.lifecycle.leasing import labelled, leased_profile
         from rocenv.lifecycle.once import once_argv
         from rocenv.lifecycle.up import decide, terminable
 
         with terminable(), console.pull_progress() as progress:
-            plan = decide(program, *wishes.read_wishes(profile, mounts=mount, ports=port, **wish), lock=mode)
+            wished, request = wishes.read_wishes(profile, mounts=mount, ports=port, **wish)
+            if taken is not None:
+                wished, _held = leased_profile(program, wished, mode=taken, wait=wait, tell=console.say)
+            plan = decide(program, wished, request, lock=mode)
+            plan = plan if taken is None else labelled(plan, taken)
             for warning in plan.warnings:
                 console.warn(warning)
             argv = once_argv(
@@ -60,3 +74,14 @@ def command(
                 secrets=hidden.wished(secret or ()),
             )  # fmt: skip
     process.replace(argv)
+
+
+def _lease_mode(*, exclusive: bool, shared: bool, wait: float, cpu: bool) -> str | None:
+    """How GPUs are leased for this run, if at all. Raises UsageError for what excludes each other."""
+    if exclusive and shared:
+        raise UsageError("`--lease` and `--lease-shared` exclude each other", "leave one away")
+    if cpu and (exclusive or shared):
+        raise UsageError("`--cpu` gives no GPU, and a lease is for GPUs", "leave one away")
+    if wait and not (exclusive or shared):
+        raise UsageError("`--wait` waits for a lease, and none is asked for", "add `--lease`")
+    return "shared" if shared else "exclusive" if exclusive else None

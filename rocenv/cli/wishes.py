@@ -25,8 +25,9 @@ Gpus = Annotated[
     typer.Option(
         "--gpus",
         metavar="WHICH",
-        help="all, none, dgpu, apu, count=2, or GPUs by index (0,2 or 0-3), gfx target, BDF (BDF/2 for a partition), "
-        "UUID or render node; commas join them. Default: all discrete GPUs, or all if there is none.",
+        help="all, none, dgpu, apu, count=2, idle, idle=2, numa=0, or GPUs by index (0,2 or 0-3), gfx target, BDF "
+        "(BDF/2 for a partition), UUID or render node; commas join them. Default: all discrete GPUs, or all if there "
+        "is none.",
     ),
 ]
 Image = Annotated[str | None, typer.Option("--image", metavar="REF", help="This image instead of a chosen one.")]

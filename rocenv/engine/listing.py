@@ -24,6 +24,7 @@ LABELS = (
     "rocenv.gpus",
     "rocenv.owner",
     "rocenv.once",
+    "rocenv.lease",
     "rocenv.decided",
     "rocenv.nodes",
     "rocenv.stand-in",  # of the image, which hands its labels down

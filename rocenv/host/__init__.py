@@ -68,11 +68,13 @@ def read_usage(path: str | None = None) -> tuple[Host, tuple[Using, ...], Mappin
     return host, usage.using(root), {gpu.index: usage.vram_used(root, gpu) for gpu in host.gpus}
 
 
-def read_idle(host: Host, path: str | None = None) -> frozenset[int]:
-    """The indices of a host's GPUs that nobody uses at this moment: see rocenv.host.usage."""
+def with_idle(host: Host, words: str, path: str | None = None) -> Host:
+    """The host with what nobody uses of it at this moment, where a selection of GPUs asks for that."""
+    if "idle" not in words:
+        return host
     from rocenv.host.usage import idle
 
-    return idle(Root(open_source(path)), host)
+    return host._replace(idle=idle(Root(open_source(path)), host))
 
 
 def read_links(path: str | None = None) -> tuple[Link, ...]:

@@ -47,9 +47,9 @@ def decide(engine: Engine, wished: Profile, request: Request, *, lock: str = OFF
     The engine's answers are awaited only after the host has been read: see `Engine.begin`.
     """
     from rocenv.engine.facts import other_kernel
-    from rocenv.host import read_host
+    from rocenv.host import read_host, with_idle
 
-    host = read_host()
+    host = with_idle(read_host(), wished.gpus)
     if not host.live:
         raise UsageError("ROCENV_HOST names a capture, and no container can be started there", "`unset ROCENV_HOST`")
     facts = engine.facts()

@@ -189,6 +189,8 @@ class Host(NamedTuple):
     selinux_devices: bool | None = None  # the boolean container_use_devices
     wsl_libraries: tuple[str, ...] = ()  # on WSL2: those that lead to Windows' driver, as far as any is to be seen
 
+    idle: frozenset[int] | None = None  # indices of GPUs that nobody uses at this moment; read only where asked for
+
     def device(self, path: str) -> DeviceNode | None:
         """The node at `path`, or None where there is none."""
         return next((node for node in self.devices if node.path == path), None)

@@ -17,11 +17,15 @@ _INDEX = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _BDF = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/([0-9]{1,3}))?", re.IGNORECASE)
 _UUID = re.compile(r"GPU-[0-9a-f]{4,16}", re.IGNORECASE)
 _RENDER = re.compile(r"(?:/dev/dri/)?(renderD[0-9]{1,4})")
-_COUNT = re.compile(r"count=([0-9]{1,4})")
+_COUNT = re.compile(r"(?:count|idle)=([0-9]{1,4})")
+_NUMA = re.compile(r"numa=([0-9]{1,4})")
 _GFX = re.compile(r"gfx[0-9a-f]{3,5}", re.IGNORECASE)
-_FORMS = "auto, all, none, dgpu, apu, count=2, 0,2, 0-3, gfx1100, 0000:03:00.0, 0000:03:00.0/2, GPU-…, renderD129"
+_FORMS = (
+    "auto, all, none, dgpu, apu, count=2, idle, idle=2, numa=0, 0,2, 0-3, gfx1100, 0000:03:00.0, 0000:03:00.0/2, "
+    "GPU-…, renderD129"
+)
 # Words that mean whatever fits them: a GPU of theirs that cannot be used is left out, and that is said.
-_BROAD = frozenset({"auto", "all", "dgpu", "apu"})
+_BROAD = frozenset({"auto", "all", "dgpu", "apu", "idle"})
 
 
 class Selection(NamedTuple):
@@ -52,7 +56,7 @@ def select(words: str, host: Host, *, rootless: bool) -> Selection:
     chosen: set[int] = set()
     warnings: list[str] = []
     for word in words.split(","):
-        found = _meant(word.strip(), visible, host, narrowed)
+        found = _unused(word.strip(), _meant(word.strip(), visible, host, narrowed), host)
         usable = [gpu for gpu in found if obstacle(gpu, host, rootless=rootless) is None]
         for gpu in found:
             why = obstacle(gpu, host, rootless=rootless)
@@ -63,6 +67,20 @@ def select(words: str, host: Host, *, rootless: bool) -> Selection:
         chosen |= {gpu.index for gpu in _counted(word.strip(), usable)}
     gpus = tuple(gpu for gpu in host.gpus if gpu.index in chosen)
     return Selection(gpus, visible, _reason(words, gpus, visible, narrowed), tuple(dict.fromkeys(warnings)))
+
+
+def candidates(words: str, host: Host, *, rootless: bool) -> tuple[tuple[Gpu, ...], int]:
+    """The GPUs out of which `words` take theirs, and how many: more than that only for `count=N` and `idle=N`.
+
+    For whoever takes those that are free. Raises as `select` does.
+    """
+    match = _COUNT.fullmatch(words.strip())
+    if match is None:
+        gpus = select(words, host, rootless=rootless).gpus
+        return gpus, len(gpus)
+    select(words, host, rootless=rootless)  # raises where there are not enough
+    broad = "idle" if words.strip().startswith("idle") else "auto"
+    return select(broad, host, rootless=rootless).gpus, int(match.group(1))
 
 
 def visible_gpus(host: Host) -> tuple[tuple[Gpu, ...], str | None]:
@@ -115,9 +133,21 @@ def _by_index(match: re.Match[str], visible: Sequence[Gpu], narrowed: str | None
     return list(visible[first : last + 1])
 
 
+def _unused(word: str, gpus: list[Gpu], host: Host) -> list[Gpu]:
+    """For `idle` and `idle=N` those that nobody uses; everything for other words."""
+    if word != "idle" and not word.startswith("idle="):
+        return gpus
+    if host.idle is None:
+        raise UsageError(f"`{word}`: what is in use is not known of this host", f"forms: {_FORMS}")
+    free = [gpu for gpu in gpus if gpu.index in host.idle]
+    if not free:
+        raise HostError(f"all {len(gpus)} GPUs are in use", "`rocenv top` shows by whom")
+    return free
+
+
 def _by_name(word: str, gpus: Sequence[Gpu]) -> list[Gpu]:
     lower = word.lower()
-    if word == "auto":
+    if word in ("auto", "idle"):
         return [gpu for gpu in gpus if gpu.kind == "dgpu"] or list(gpus)
     if word == "all":
         return list(gpus)
@@ -125,8 +155,10 @@ def _by_name(word: str, gpus: Sequence[Gpu]) -> list[Gpu]:
         return [gpu for gpu in gpus if gpu.kind == word]
     if match := _COUNT.fullmatch(word):
         if int(match.group(1)) == 0:
-            raise UsageError("`count=0` chooses nothing", "`none` means no GPU")
+            raise UsageError(f"`{word}` chooses nothing", "`none` means no GPU")
         return _by_name("auto", gpus)
+    if match := _NUMA.fullmatch(word):
+        return [gpu for gpu in gpus if gpu.numa_node == int(match.group(1))]
     if _GFX.fullmatch(word):
         return [gpu for gpu in gpus if gpu.gfx == lower]
     if match := _RENDER.fullmatch(word):
@@ -140,7 +172,7 @@ def _by_name(word: str, gpus: Sequence[Gpu]) -> list[Gpu]:
 
 
 def _is_broad(word: str) -> bool:
-    return word in _BROAD or bool(_COUNT.fullmatch(word) or _GFX.fullmatch(word))
+    return word in _BROAD or any(form.fullmatch(word) for form in (_COUNT, _NUMA, _GFX))
 
 
 def _counted(word: str, gpus: list[Gpu]) -> list[Gpu]:
@@ -150,7 +182,8 @@ def _counted(word: str, gpus: list[Gpu]) -> list[Gpu]:
         return gpus
     wanted = int(match.group(1))
     if wanted > len(gpus):
-        raise HostError(f"{wanted} GPUs are wanted, and {len(gpus)} can be used here", _shown(gpus))
+        what = "are idle" if word.startswith("idle") else "can be used here"
+        raise HostError(f"{wanted} GPUs are wanted, and {len(gpus)} {what}", _shown(gpus))
     return gpus[:wanted]
 
 

@@ -54,6 +54,7 @@ def environment_json(there: Environment) -> dict[str, Any]:
         "created": there.created,
         "owner": there.owner,
         "once": "rocenv.once" in there.labels,
+        "lease": there.labels.get("rocenv.lease"),
     }
 
 

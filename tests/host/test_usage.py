@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocenv.host import read_host, read_idle, read_usage
+from rocenv.host import read_host, read_usage, with_idle
 
 ID = "5f" * 32
 PROC = "root/sys/class/kfd/kfd/proc"
@@ -42,7 +42,7 @@ def test_processes_with_what_they_hold_and_their_container(eight: Path) -> None:
 
 
 def test_idle_is_what_no_process_holds_anything_of(eight: Path) -> None:
-    assert read_idle(read_host(str(eight)), str(eight)) == {2, 3, 4, 5, 6, 7}
+    assert with_idle(read_host(str(eight)), "idle", str(eight)).idle == {2, 3, 4, 5, 6, 7}
 
 
 def test_memory_that_nobody_tells_of_is_somebody_s(eight: Path) -> None:
@@ -50,7 +50,7 @@ def test_memory_that_nobody_tells_of_is_somebody_s(eight: Path) -> None:
     host = read_host(str(eight))
     write(eight / f"root/sys/bus/pci/devices/{host.gpus[5].bdf}/mem_info_vram_used", f"{9 * GIB}\n")
     write(eight / f"root/sys/bus/pci/devices/{host.gpus[6].bdf}/mem_info_vram_used", f"{300 << 20}\n")
-    assert read_idle(host, str(eight)) == {2, 3, 4, 6, 7}
+    assert with_idle(host, "idle=2", str(eight)).idle == {2, 3, 4, 6, 7}
     assert read_usage(str(eight))[2][5] == 9 * GIB
 
 
@@ -69,6 +69,10 @@ def test_memory_that_nobody_tells_of_is_somebody_s(eight: Path) -> None:
 def test_a_container_is_known_by_its_cgroup(eight: Path, line: str, container: str | None) -> None:
     write(eight / "root/proc/4242/cgroup", line + "\n")
     assert read_usage(str(eight))[1][1].container == container
+
+
+def test_it_is_looked_for_only_where_it_is_asked_for(eight: Path) -> None:
+    assert with_idle(read_host(str(eight)), "auto", str(eight)).idle is None
 
 
 def test_a_host_without_kfd_has_no_users(built: Build) -> None:

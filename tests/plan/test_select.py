@@ -9,7 +9,7 @@ from plan.made import gpu, host, node
 
 from rocenv.errors import HostError, UsageError
 from rocenv.model.host import Gpu, Host, Partition
-from rocenv.plan.select import select
+from rocenv.plan.select import candidates, select
 
 APU = gpu(4, "gfx1036", kind="apu", bdf="0000:c1:00.0", unique_id=None)
 FOUR = [gpu(0), gpu(1), gpu(2, "gfx90a"), gpu(3, "gfx90a")]
@@ -203,3 +203,37 @@ def test_no_wording_widens(words: str, rocr: str | None, hip: str | None, rootle
         allowed &= {int(one) for one in rocr.split(",") if one}
     assert {one.index for one in chosen.gpus} <= allowed
     assert [one.index for one in chosen.gpus] == sorted({one.index for one in chosen.gpus})
+
+
+class TestIdle:
+    def test_only_what_nobody_uses(self) -> None:
+        seen = host([gpu(0), gpu(1), gpu(2), APU._replace(index=3)])._replace(idle=frozenset({0, 2, 3}))
+        assert [one.index for one in select("idle", seen, rootless=False).gpus] == [0, 2]
+        assert [one.index for one in select("idle=1", seen, rootless=False).gpus] == [0]
+        with pytest.raises(HostError, match="3 GPUs are wanted, and 2 are idle"):
+            select("idle=3", seen, rootless=False)
+
+    def test_where_all_are_in_use_that_is_said(self) -> None:
+        with pytest.raises(HostError, match="all 2 GPUs are in use"):
+            select("idle", host([gpu(0), gpu(1)])._replace(idle=frozenset()), rootless=False)
+
+    def test_what_is_not_known_is_not_taken_for_idle(self) -> None:
+        with pytest.raises(UsageError, match="not known"):
+            select("idle", host([gpu(0)]), rootless=False)
+
+
+def test_the_gpus_of_a_numa_node() -> None:
+    seen = host([gpu(0), gpu(1, numa_node=1), gpu(2, numa_node=1), gpu(3, numa_node=None)])
+    assert [one.index for one in select("numa=1", seen, rootless=False).gpus] == [1, 2]
+    with pytest.raises(HostError, match="no GPU `numa=5`"):
+        select("numa=5", seen, rootless=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "count"),
+    [("count=2", [0, 1, 2], 2), ("idle=1", [0, 2], 1), ("idle", [0, 2], 2), ("0,1", [0, 1], 2), ("all", [0, 1, 2], 3)],
+)
+def test_out_of_which_gpus_free_ones_are_taken(words: str, expected: list[int], count: int) -> None:
+    seen = host([gpu(0), gpu(1), gpu(2)])._replace(idle=frozenset({0, 2}))
+    found, needed = candidates(words, seen, rootless=False)
+    assert ([one.index for one in found], needed) == (expected, count)
