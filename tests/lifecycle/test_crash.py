@@ -99,6 +99,13 @@ def settled(life: Life) -> None:
         pass
 
 
+def at_rest(killer: Killer) -> None:
+    """The same, for every call of docker that a kill left behind, whatever it names."""
+    shims = str(killer.folder / "bin")
+    while subprocess.run(["pgrep", "-f", shims], capture_output=True, check=False).returncode == 0:
+        pass
+
+
 def assert_up(life: Life) -> None:
     [there] = life.containers()
     assert there["State"]["Running"]
@@ -136,6 +143,36 @@ def test_down_killed_at_each_step_is_finished_by_the_next_down(life: Life, kille
         steps += 1
     assert steps >= 4
     assert_nothing(life)
+
+
+def test_making_anew_killed_at_each_step_is_mended_by_the_next_up(life: Life, killer: Killer) -> None:
+    steps = 0
+    killer.run("up")
+    life.inside("echo kept > /cache/a/note")
+    before = life.containers()[0]["Id"]
+    for _ in killer.walk("again", "before", signal.SIGKILL):
+        at_rest(killer)
+        killer.run("up")  # the caches are there whatever became of the container
+        assert_up(life)
+        assert life.inside("cat /cache/a/note") == "kept"
+        steps += 1
+    assert steps >= 4  # a look, the image, the removal, the start
+    assert life.containers()[0]["Id"] != before
+
+
+def test_a_start_killed_at_each_step_is_finished_by_the_next(life: Life, killer: Killer) -> None:
+    steps = 0
+    killer.run("up")
+    made = life.containers()[0]["Id"]
+    life.engine.stop(made)
+    for _ in killer.walk("start", "before", signal.SIGKILL):
+        at_rest(killer)
+        killer.run("start")
+        assert_up(life)
+        assert life.containers()[0]["Id"] == made
+        life.engine.stop(made)
+        steps += 1
+    assert steps >= 2  # the questions that are begun together, and the start
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
