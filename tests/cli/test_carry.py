@@ -133,8 +133,13 @@ def test_files_of_the_project_are_not_overwritten(locked: Site) -> None:
     assert not there.lock.exists()
     assert there.bed.docker("image", "inspect", image).returncode != 0
 
-    outside = there.bed.project.parent / "outside"
     own.unlink()
+    there.bed.project.chmod(0o555)
+    assert f"`{there.lock}` cannot be written: nothing was loaded" in there.well("bundle", "load", "b.tar", code=2)
+    there.bed.project.chmod(0o755)
+    assert there.bed.docker("image", "inspect", image).returncode != 0
+
+    outside = there.bed.project.parent / "outside"
     own.symlink_to(outside)
     there.well("bundle", "load", "b.tar", code=2)
     there.well("bundle", "load", "b.tar", "--force")

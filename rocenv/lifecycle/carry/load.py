@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,7 +46,8 @@ class _Wanted(NamedTuple):
 def load(engine: Engine, path: Path, folder: Path, *, force: bool, tell: Tell) -> Loaded:
     """Load a bundle for the project in `folder`. Files that are there and differ are left, unless `force`.
 
-    Raises UsageError for a bundle that is not sound and for files that would be overwritten, before anything is done.
+    Raises UsageError for a bundle that is not sound, for files that would be overwritten, and for those that cannot be
+    written, before anything is done.
     """
     tell(f"verifying every byte of {path}")
     with opened(path) as bundle:
@@ -58,6 +60,9 @@ def load(engine: Engine, path: Path, folder: Path, *, force: bool, tell: Tell) -
                 f"{names} would be overwritten by other contents: nothing was loaded",
                 "`--force` overwrites; or load it in another folder",
             )
+        for one, action in placed:
+            if action == "written":
+                _check_writable(one.path)
         had = tuple(one.image for one in bundle.record.images if _there(engine, bundle, one) is not None)
         if len(had) < len(bundle.record.images):
             tell(f"loading {len(bundle.images)} image{'s' if len(bundle.images) > 1 else ''}")
@@ -124,6 +129,13 @@ def _action(one: _Wanted, *, force: bool) -> str:
     if one.optional:
         return "kept"
     return "written" if force else "differs"
+
+
+def _check_writable(path: Path) -> None:
+    """Raise UsageError where a file cannot be made; found out before images are loaded, which takes minutes."""
+    folder = next(one for one in path.parents if one.is_dir())
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise UsageError(f"`{path}` cannot be written: nothing was loaded", f"`ls -ld {folder}`; or load it elsewhere")
 
 
 def _write(one: _Wanted) -> None:
