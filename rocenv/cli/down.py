@@ -9,6 +9,7 @@ import typer
 
 from rocenv.cli import console, inside, project
 from rocenv.engine import Engine, open_engine
+from rocenv.lifecycle import genuine
 from rocenv.lifecycle.down import down
 from rocenv.lifecycle.find import elsewhere
 from rocenv.lifecycle.volumes import MARK
@@ -41,10 +42,12 @@ def _meant(engine: Engine, name: str | None, *, everything: bool) -> list[Enviro
     found = engine.find() if everything else engine.find(project=project.name(folder))
     own = [there for there in found if there.owner == str(os.getuid())]
     for there in found:
-        if there not in own:
+        if there in own and everything and not genuine.own(there):
+            console.say(f"left {there.container}: its labels are not of rocenv's making (`rocenv down` in its project)")
+        elif there not in own:
             console.say(f"left {there.container}: it is user {there.owner}'s (`rocenv down {there.name}` removes it)")
     if everything:
-        return own
+        return [there for there in own if genuine.own(there)]
     return [there for there in own if not _left(there, elsewhere(there, str(folder)))]
 
 

@@ -16,7 +16,7 @@ def own(there: Environment) -> bool:
     labels = there.labels
     if there.owner != str(os.getuid()) or not _OWNER.fullmatch(there.owner):
         return False
-    if not there.name:  # of a moment's work: it has the name that the engine gave it
+    if there.name in ("", "audit"):  # of a moment's work: it has the name that the engine gave it
         return labels.get("rocenv.once") == "1"
     named = _WORD.fullmatch(there.name) and _WORD.fullmatch(there.project)
     return bool(named) and there.container == f"rocenv-{there.project}-{there.name}"
