@@ -20,7 +20,7 @@ DIGEST = f"sha256:{'a' * 64}"
 DOCKER = """\
 #!/bin/sh
 case "$1" in
-  info) echo '{}' ;;
+  info) echo '{"ServerVersion": "28.0.0", "ClientInfo": {"Version": "28.0.0"}}' ;;
   image) echo '[{"Id": "sha256:0", "Config": {}}]' ;;
   save) cat begun; echo $$ > started; exec sleep 1000 ;;
 esac
