@@ -88,7 +88,7 @@ def _lacking(found: Weighed, missing: Sequence[str], left: Sequence[Alternative]
         if way.kind == OVERRIDE:
             return ImageError(message, _risk(way))
     wheels = _wheels(missing) if found.profile.image.family == "rocm/pytorch" else ""
-    return ImageError(message + wheels, "`--image REF` takes any image as named; `--cpu` runs without a GPU")
+    return ImageError(message + wheels, "`rocenv images` shows which do fit; `--image REF` takes any as named")
 
 
 def _risk(way: Alternative) -> str:
