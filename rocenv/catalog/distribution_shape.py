@@ -29,8 +29,18 @@ _LAYOUT = Record(
     {"key": _ADDRESS, "origin": _WORD},
 )
 _NAMES = [re.compile(r"[a-z0-9][a-z0-9.+{}-]*")]
+_RELEASE = re.compile(r"\d+(?:\.\d+){2,3}")
+_BESIDE_TORCH = ("torchvision", "torchaudio")
 DISTRIBUTIONS = {
     "systems": Each(_SYSTEM, _WORD),
     "layouts": Each(_LAYOUT, _WORD),
+    "wheels": Record(
+        {
+            "indexes": [Record({"rocm": _constraint, "at": _ADDRESS, "source": str})],
+            "releases": [
+                Record({"rocm": _RELEASE, "torch": _RELEASE, "source": str}, dict.fromkeys(_BESIDE_TORCH, _RELEASE))
+            ],
+        }
+    ),
     "components": Each(Record({"source": str}, dict.fromkeys(_PARTS, _NAMES)), _WORD),
 }

@@ -48,7 +48,7 @@ def built(plan: Plan, profile: Profile, project: str, *, text: bool = True) -> P
     )
     if recipe.rocm_packages is not None:
         image = image._replace(rocm=str(recipe.rocm_packages.rocm), gfx=recipe.gfx)
-    elif recipe.slim is not None:
+    elif recipe.slim is not None or recipe.wheels is not None:
         image = image._replace(gfx=recipe.gfx)
     plan = plan._replace(
         image=image,
@@ -73,6 +73,8 @@ def _why(recipe: Recipe, wish: BuildWish) -> str:
 def _unread(recipe: Recipe) -> tuple[str, ...]:
     """A warning where the table of packages rests on what nobody has read."""
     rocm = recipe.rocm_packages
+    if recipe.wheels is not None and not recipe.wheels.verified:
+        return (f"where AMD's wheels of ROCm {recipe.wheels.rocm} lie was read in no source of AMD's",)
     if rocm is None or rocm.verified:
         return ()
     what = f"ROCm {rocm.rocm} for {rocm.system.name}"

@@ -85,9 +85,10 @@ def held(wished: Profile, folder: Path, mode: str) -> Held:
 def pinned(wished: Profile, locked: Locked) -> Profile:
     """The profile with the locked image as the one that it names; on a bare system also with the locked ROCm."""
     from rocenv.catalog.distributions import FROM_SYSTEM
+    from rocenv.catalog.wheels import TEMPLATE
     from rocenv.model.wish import ImageWish
 
-    bare = wished.build.template in FROM_SYSTEM and locked.image.rocm is not None
+    bare = wished.build.template in (*FROM_SYSTEM, TEMPLATE) and locked.image.rocm is not None
     image = ImageWish(reference=locked.image.pinned, rocm=f"=={locked.image.rocm}" if bare else None)
     origins = {key: value for key, value in wished.origins.items() if not key.startswith("image.")}
     return wished._replace(image=image, origins={**origins, "image.reference": FILE})

@@ -63,12 +63,13 @@ class Recipe(NamedTuple):
     conda: tuple[str, str] = ("", "")  # its program, and the environment that packages go into
     source: Source | None = None
     slim: Slim | None = None
+    wheels: Any = None  # of a Python image: rocenv.catalog.wheels.Wheels
     what: str = ""  # what is done beside installing packages, for people
 
     @property
     def runs(self) -> bool:
         """Whether anything is installed."""
-        return self.rocm_packages is not None or any(self.packages.values())
+        return self.rocm_packages is not None or self.wheels is not None or any(self.packages.values())
 
 
 class Building(NamedTuple):

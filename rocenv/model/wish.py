@@ -44,6 +44,7 @@ class BuildWish(NamedTuple):
     health: str | None = None  # the path at which its server answers that it is well
     mirrors: Mapping[str, str] = _NOTHING  # pip: an index; apt: a proxy
     source: SourceWish = SourceWish()
+    wheels: tuple[str, ...] = ()  # of AMD's: rocm, torch
 
     @property
     def wanted(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rocenv.catalog import distributions, releases
+from rocenv.catalog import distributions, releases, wheels
 from rocenv.catalog.images import CatalogImage
 from rocenv.catalog.versions import Constraint
 from rocenv.errors import UsageError
@@ -31,10 +31,16 @@ def release(profile: Profile, reference: Reference, wanted: Demand) -> Release |
     Raises UsageError for a system that there is not.
     """
     template = profile.build.template or ""
+    if template == wheels.TEMPLATE:
+        return _newest(profile, reference, wanted, _allowed(profile.image.rocm, wheels.available()))
     if template not in distributions.FROM_SYSTEM:
         return None
     of = distributions.system(profile.build.os) if profile.build.os else distributions.system_of(reference.familiar)
     there = _allowed(profile.image.rocm, distributions.available(of, template)) if of else []
+    return _newest(profile, reference, wanted, there)
+
+
+def _newest(profile: Profile, reference: Reference, wanted: Demand, there: Sequence[Version]) -> Release | None:
     verdicts = [judge(_as_image(profile, reference, version), wanted) for version in reversed(there)]
     at = next((place for place, one in enumerate(verdicts) if one.refusal is None), None)
     if not verdicts:

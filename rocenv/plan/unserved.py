@@ -12,7 +12,6 @@ from rocenv.plan.choose import Weighed
 from rocenv.rules.fit import Verdict
 
 _KERNELS_OWN = "use the kernel's own driver, as AMD wants for Ryzen APUs (`sudo apt-get remove amdgpu-dkms`, reboot)"
-_WHEELS = "https://repo.amd.com/rocm/whl-multi-arch/"
 
 
 def error(found: Weighed) -> ImageError:
@@ -87,8 +86,12 @@ def _lacking(found: Weighed, missing: Sequence[str], left: Sequence[Alternative]
             return ImageError(message, f"{way.why}: `--image {way.reference}`")
         if way.kind == OVERRIDE:
             return ImageError(message, _risk(way))
-    wheels = _wheels(missing) if found.profile.image.family == "rocm/pytorch" else ""
-    return ImageError(message + wheels, "`rocenv images` shows which do fit; `--image REF` takes any as named")
+    if found.profile.image.family == "rocm/pytorch" and (extra := _wheels(missing)):
+        return ImageError(
+            f"{message}; AMD's wheels do (`{extra}`)",
+            f"`rocenv build {found.profile.name} --template wheels` makes an image of them (not tried on such a GPU)",
+        )
+    return ImageError(message, "`rocenv images` shows which do fit; `--image REF` takes any as named")
 
 
 def _risk(way: Alternative) -> str:
@@ -98,7 +101,4 @@ def _risk(way: Alternative) -> str:
 def _wheels(missing: Sequence[str]) -> str:
     """What AMD publishes for a target beside its images, where that is known."""
     released = [gfx for gfx in missing if (target := catalog.target(gfx)) and target.therock == "released"]
-    if not released:
-        return ""
-    extra = f"torch[device-{released[0]}]"
-    return f"; AMD's wheels do ({_WHEELS}, `{extra}`), from which rocenv builds no image yet"
+    return f"torch[device-{released[0]}]" if released else ""

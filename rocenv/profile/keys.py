@@ -63,6 +63,7 @@ KEYS: Mapping[str, Key] = {
     "build.packages.conda": Key("list", "packages to install with conda", "conda: [ffmpeg]"),
     "build.packages.pip": Key("list", "packages to install with pip", "pip: [numpy]"),
     "build.context": Key("text", "the folder that the build may copy from, below the project's", "context: ."),
+    "build.wheels": Key("list", "which of AMD's wheels by target", "wheels: [torch]", choices=("rocm", "torch")),
     "build.source.folder": Key("text", "the HIP project's folder, below the context", "folder: src", pattern=FILE),
     "build.source.files": Key(
         "list",

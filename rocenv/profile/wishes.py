@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from rocenv.errors import UsageError
 from rocenv.model.wish import BuildWish, ImageWish, PolicyWish, Profile, SmokeWish, SourceWish
 from rocenv.profile.layers import Path, Setting, dotted
 
+_PYTHON = "3.12"  # the one that AMD's wheels were longest made for
 SOURCE = "from-source"  # the template that compiles what lies in the project
 DEFAULTS: Mapping[str, str] = {"gpus": "auto", "visible": "rocr", "user": "caller", "smoke.level": "kernel"}
 
@@ -44,6 +46,7 @@ def make_profile(name: str, settings: Mapping[Path, Setting]) -> Profile:
             context=read.text("build.context") or ("." if read.text("build.template") == SOURCE else None),
             health=read.text("build.health"),
             mirrors=read.table("build.mirrors"),
+            wheels=tuple(dict.fromkeys(read.texts("build.wheels"))),
             source=SourceWish(
                 folder=read.text("build.source.folder"),
                 files=read.texts("build.source.files"),
@@ -81,9 +84,13 @@ def make_profile(name: str, settings: Mapping[Path, Setting]) -> Profile:
 def _system_image(read: _Settings) -> str | None:
     """The image of a bare system, where the template starts from one and the profile names the system."""
     from rocenv.catalog.distributions import FROM_SYSTEM, system
+    from rocenv.catalog.wheels import TEMPLATE
 
-    key = read.text("build.os")
-    if key is None or read.text("build.template") not in (*FROM_SYSTEM, SOURCE):
+    key, template = read.text("build.os"), read.text("build.template")
+    if template == TEMPLATE:
+        python = re.search(r"\d\.\d+", read.text("image.python") or "")
+        return f"python:{python[0] if python else _PYTHON}-slim"
+    if key is None or template not in (*FROM_SYSTEM, SOURCE):
         return None
     return system(key).image
 

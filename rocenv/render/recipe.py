@@ -12,6 +12,7 @@ from rocenv import __version__
 from rocenv.catalog import distributions
 from rocenv.catalog.images import describe
 from rocenv.catalog.references import Reference
+from rocenv.catalog.wheels import TEMPLATE
 from rocenv.errors import UsageError
 from rocenv.model.recipe import Recipe
 from rocenv.render.dockerfile_words import package, plain, shown
@@ -19,6 +20,7 @@ from rocenv.render.from_source import from_source
 from rocenv.render.scripts import script
 from rocenv.render.slim import slim
 from rocenv.render.targets import targets
+from rocenv.render.wheels import wheels
 from rocenv.rules.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ _PYTHON = {
     "dnf": ("python3", "python3-pip"),
     "zypper": ("python311", "python311-pip"),
 }
+_OF_DEBIAN = "python:"  # Docker's own image of Python, of which no tag in use here is of another system
 _OF_YUM = ("CentOS 7", "manylinux 2014")  # systems that are older than dnf
 
 
@@ -51,7 +54,7 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     bare = distributions.system(wish.os) if wish.os else distributions.system_of(base)
     gfx = targets(plan, profile)
     rocm = _rocm(plan, profile, bare, gfx)
-    key, manager = _manager(bare, known, packages)
+    key, manager = ("debian", "apt") if base.startswith(_OF_DEBIAN) else _manager(bare, known, packages)
     if rocm is not None and packages["pip"]:  # a bare system has no Python that could install any
         packages[rocm.system.manager] = (*_PYTHON[rocm.system.manager], *packages.get(rocm.system.manager, ()))
     python = known.python_path if known and known.python_path else bare.python if bare else "python3"
@@ -77,6 +80,8 @@ def recipe_of(plan: Plan, profile: Profile) -> Recipe:
     )
     if template == "from-source":
         recipe = from_source(recipe, plan, profile)
+    elif template == TEMPLATE:
+        recipe = wheels(recipe, plan, profile)
     elif template == "slim":
         recipe = slim(recipe, plan, profile, known)
     release = str(recipe.rocm_packages.rocm) if recipe.rocm_packages else plan.image.rocm

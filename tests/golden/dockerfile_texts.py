@@ -36,7 +36,7 @@ from rocenv.resources import data_folder
 
 FOLDER = Path(__file__).with_name("dockerfiles")
 HOSTS = ("mi300x-spx", "rx7900xtx", "strix-halo")
-TEMPLATES = ("on-image", "distribution", "debian", "from-source", "slim")
+TEMPLATES = ("on-image", "distribution", "debian", "from-source", "slim", "wheels")
 _SCRATCH = tempfile.TemporaryDirectory()  # removed when the process ends
 DOCKER = EngineFacts("docker", assumed=True)
 PACKAGES = {
@@ -67,6 +67,13 @@ SECTIONS: dict[str, tuple[tuple[str, str, dict[str, object]], ...]] = {
         ("debian-13", "hip", {**_FILES, "build.source.hipify": "perl", "build.os": "debian-13"}),
         ("debian-13, cmake", "hip", {"build.os": "debian-13", "build.source.options": ["-DUSE_FFT=ON"]}),
         ("ubuntu-24.04", "hip", {"build.os": "ubuntu-24.04"}),
+    ),
+    "wheels": (
+        ("pytorch", "pytorch", {}),
+        ("pytorch 7.14, Python 3.13", "pytorch", {"image.rocm": "7.14", "image.python": "3.13"}),
+        ("ROCm alone, for two targets", "hip", {"build.wheels": ["rocm"], "build.gfx": ["gfx90a", "gfx1201"]}),
+        ("pytorch without wheels for it", "pytorch", {"build.gfx": ["gfx803"]}),
+        ("pytorch of a release without wheels", "pytorch", {"image.rocm": "7.2"}),
     ),
     "slim": (
         ("pytorch", "pytorch", {}),

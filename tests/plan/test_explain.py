@@ -177,7 +177,8 @@ def test_a_clear_no() -> None:
     assert found.alternatives == ()
     assert found.error is not None
     assert "gfx1010" in found.error.message
-    assert "repo.amd.com" in found.error.message  # AMD publishes wheels for it
+    assert "torch[device-gfx1010]" in found.error.message  # AMD publishes wheels for it
+    assert "--template wheels" in str(found.error.hint)
 
 
 def test_a_driver_that_is_too_old_leaves_the_nearest_image_as_untested() -> None:

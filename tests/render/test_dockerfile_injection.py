@@ -42,6 +42,10 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
     def compiled(**source: Any) -> Callable[[], str]:
         return lambda: dockerfile(DEV, template="from-source", context=".", source=SourceWish(**source))
 
+    def wheeled(**build: Any) -> Callable[[], str]:
+        wished = profile("python:3.12-slim", template="wheels", **build)
+        return lambda: render_dockerfile(recipe_of(plan("python:3.12-slim", rocm="7.14.0"), wished))
+
     def said(**config: Any) -> Callable[[], str]:
         recipe = recipe_of(plan(PYTORCH), profile(PYTORCH, template="slim", user="image"))
         assert recipe.slim is not None
@@ -70,6 +74,8 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
         "an image's command": said(command=(value,)),
         "an image's label": said(labels=(("own", value),)),
         "an image's user": said(user=value or "x"),
+        "wheel": wheeled(wheels=(value,)),
+        "wheel's target": wheeled(gfx=(value,)),
         "source file": compiled(files=(value,)),
         "source folder": compiled(folder=value),
         "program": compiled(files=("add.hip",), program=value),
@@ -86,6 +92,7 @@ def fields(value: str) -> dict[str, Callable[[], str]]:
 
 
 PLAIN = {"health": "/health", "port": "8000:8000", "target": "gfx1100", "component": "math", "system": "ubuntu-24.04"}
+PLAIN |= {"wheel": "rocm", "wheel's target": "gfx942"}
 PLAIN |= {"hipify": "perl", "compiled target": "gfx1100", "runtime": PYTORCH}
 PLAIN |= {"template": "on-image", "release": "7.2", "base": PYTORCH, "argument's name": "OWN", "secret": "TOKEN"}
 
@@ -126,6 +133,8 @@ def test_a_value_is_refused_or_inert(field: str, value: str) -> None:
         "component",
         "target",
         "compiled target",
+        "wheel",
+        "wheel's target",
     ):  # what it names decides what is done
         assert "id" not in [word for one in file_of(text) for word in one.text.split()]
         return
