@@ -316,8 +316,10 @@ def main(root, wanted, kept):
     os.makedirs(os.path.dirname(root.rstrip("/") + REPORT), exist_ok=True)
     with open(root.rstrip("/") + REPORT, "w") as file:
         json.dump(told, file)
-    print(f"rocenv: {before >> 20} MiB before, {after >> 20} MiB after: {cut.removed} files removed, "
-          f"{cut.rewritten} made smaller, {cut.left} left as they are")
+    print(
+        f"rocenv: {before >> 20} MiB before, {after >> 20} MiB after: {cut.removed} files removed, "
+        f"{cut.rewritten} made smaller, {cut.left} left as they are"
+    )
 
 
 if __name__ == "__main__":
