@@ -79,6 +79,7 @@ def command(
         )
     from rocenv.cli.examined import Wanted, gather
 
+    _tell_of_tables()
     facts = gather(
         Wanted(
             host=host, engine=engine, profile=profile, image=image, gpus=gpu or (), compose=compose,
@@ -90,6 +91,17 @@ def command(
     if save is not None:
         _save(save, host, facts, findings)
     return _told(facts, findings, fix=fix, dry_run=dry_run, every=every, as_json=as_json)
+
+
+def _tell_of_tables() -> None:
+    """Warn of a catalog's table in a configuration folder that is not sound: whatever chooses an image ends with it."""
+    from rocenv.catalog import table
+
+    for name in table.NAMES if table.folders() else ():
+        try:
+            table.origin(name)
+        except UsageError as error:
+            console.warn(f"{error.message}: `up` and `plan` end with it ({error.hint})")
 
 
 def _examined(facts: "Facts", inside: str | None, engine: str | None) -> list["Finding"]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from catalog.conftest import Places, places
+from catalog.conftest import Places, forget, places
 
 from rocenv.catalog import table
 from rocenv.cli import app
@@ -235,3 +235,18 @@ def test_a_catalog_that_cannot_be_read_ends_a_plan_in_words(
     assert str(path) in answer["error"]["message"]
     assert str(path) in err
     assert "Traceback" not in err
+
+
+def test_the_doctor_tells_of_a_catalog_that_cannot_be_read(
+    run: Run, places: Places, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = places.user / "catalog" / "images.json"
+    path.write_text('{"schema": 2, "date": "2027-01-01"}')
+    app.run(["doctor", "--json"])
+    out, err = capfd.readouterr()
+    assert json.loads(out)["status"] == "ok"
+    assert f"warning: `{path}` is a catalog of schema 2" in err
+    path.unlink()
+    forget()
+    app.run(["doctor", "--json"])
+    assert "catalog of schema" not in capfd.readouterr().err
