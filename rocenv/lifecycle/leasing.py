@@ -50,6 +50,7 @@ def leased_profile(engine: Engine, wished: Profile, *, mode: str, wait: float, t
         got = lease.acquire(keys, count, mode=mode, wait=wait, tell=tell)
         lost = _lost(engine, got.keys)
         if not lost:
+            engine.close()  # what it was asked before may have been answered long ago
             words = ",".join("/".join(one.rsplit("-", 1)) for one in got.keys)
             tell(f"leased ({mode}): {words}")
             return wished._replace(gpus=words), got
