@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocenv.catalog.references import Reference
-from rocenv.errors import ImageError, RocenvError, UsageError
+from rocenv.errors import ImageError, PolicyError, RocenvError, UsageError
 from rocenv.lifecycle.held import pinned, unfit
 from rocenv.lifecycle.lock import ASSUMED, Site, builds, free, held_plan
 from rocenv.lifecycle.sources import PLATFORM
@@ -141,6 +141,9 @@ def _plan(site: Site, profile: Profile, locked: Locked) -> Iterator[Checked]:
     try:
         plan = held_plan(site, profile, locked)
         why = unfit(pinned(free(profile), locked), plan, site.host())
+    except PolicyError as error:
+        yield Checked(name, "policy", "fail", error.message, error.hint)
+        return
     except RocenvError as error:
         yield Checked(name, "host", "skip", f"it could not be checked on this host: {error.message}")
         return
@@ -161,7 +164,7 @@ def _choice(site: Site, profile: Profile, locked: Locked) -> Iterator[Checked]:
 
     try:
         image = make_plan(free(profile), site.host(), ASSUMED, site.request).image
-    except ImageError:
+    except (ImageError, PolicyError):
         return
     today = replace(Reference.parse(image.reference), digest=None)
     if locked.image.reference not in (today.familiar, *image.equals):
@@ -180,7 +183,7 @@ def _fits(plan: Plan, locked: Locked) -> Checked:
     if locked.image.gfx or plan.image.gfx or (known is not None and known.compiler):
         return Checked(locked.profile, "host", "ok", f"it fits {_gpus(len(plan.gpus))} here")
     why = f"nothing speaks against it on {_gpus(len(plan.gpus))} here, and nobody tells which it has code for"
-    return Checked(locked.profile, "host", "info", why, f"`rocenv audit {reference.familiar}` reads it from its layers")
+    return Checked(locked.profile, "host", "info", f"{why}: `rocenv audit {reference.familiar}` reads that")
 
 
 def _gpus(count: int) -> str:

@@ -42,6 +42,17 @@ def test_an_image_that_nobody_knows_is_not_said_to_fit(reference: str, verdict: 
     assert said in found["host"].why
 
 
+def test_what_the_policy_refuses_is_no_lock_that_holds(tmp_path: Path) -> None:
+    (tmp_path / "rocenv.yaml").write_text(
+        "extends: hip\nname: own\nimage: {reference: 'own/image:1'}\npolicy: {registries: [quay.io]}\n"
+    )
+    wish = {"image.reference": "own/image:1"}
+    locked = HIP._replace(profile="own", wish=wish, image=LockedImage("own/image:1", OTHER))
+    found = checks(tmp_path, Lock({"own": locked}))["policy"]
+    assert found.verdict == "fail"
+    assert "the policy allows images from quay.io, not `docker.io/own/image`" in found.why
+
+
 def test_an_engine_that_does_not_answer_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = tmp_path / "docker"  # says what Docker's client says where no daemon runs
     client.write_text(
