@@ -12,9 +12,7 @@ GPUS = [
     GpuRef(0, "gfx942", "0000:0c:00.0", 0, None, "/dev/dri/renderD128", "MI300X"),
     GpuRef(1, "gfx942", "0000:22:00.0", 0, None, "/dev/dri/renderD136", "MI300X"),
 ]
-NAMES = dict(
-    zip(LEVELS, ("access", "runtime", "vector_add", "hipcc_targets", "rocblas", "torch_matmul"), strict=True)
-)
+NAMES = dict(zip(LEVELS, ("access", "runtime", "vector_add", "hipcc_targets", "rocblas", "torch_matmul"), strict=True))
 ALL = "access, runtime, kernel, compile, libraries, framework"
 
 

@@ -29,7 +29,7 @@ def load(stem):
     here = os.path.join(sys.prefix, "lib*", "python*", "*-packages")
     folders = ["/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm-*/lib", "/opt/rocm/core-*/lib",
                here + "/_rocm_sdk_*/lib", here + "/torch/lib"]
-    names = ["%s.so.%d" % (stem, major) for major in range(12, 0, -1)] + [stem + ".so"]
+    names = ["%s.so.%d" % (stem, major) for major in range(12, -1, -1)] + [stem + ".so"]
     names += [path for folder in folders for path in sorted(glob.glob("%s/%s.so*" % (folder, stem)), reverse=True)]
     for name in names:
         try:

@@ -82,8 +82,9 @@ def collective(torch, world, kind):
         shutil.rmtree(folder, ignore_errors=True)
     for rank, ((_, talk), status) in enumerate(answers):
         if status:
-            said = [line for line in talk.decode("utf-8", "replace").splitlines() if "Error" in line] or ["status %d" % status]
-            raise Fault(explain("rank %d of %d: %s" % (rank, world, said[-1])))
+            lines = [line for line in talk.decode("utf-8", "replace").splitlines() if line.strip()]
+            said = [line for line in lines if "Error" in line or "what()" in line] or lines or ["not a word"]
+            raise Fault(explain("rank %d of %d ends with %d: %s" % (rank, world, status, said[-1])))
     return [json.loads(out.splitlines()[-1]) for (out, _), _ in answers]
 
 
