@@ -152,7 +152,7 @@ _LAUNCH = (
         "`--engine podman` asks podman itself",
     ),
     Saying(
-        r"unresolvable CDI devices (?P<names>\S+)",
+        r"unresolvable CDI devices (?P<names>[^\n]+)",
         EngineError,
         "the engine finds no CDI device {names}, or several that contradict each other",
         "`rocenv cdi check` says what is wrong with its specifications; without `--via` rocenv passes the device nodes",

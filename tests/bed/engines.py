@@ -15,7 +15,7 @@ from bed.place import IMAGES, BedError, say
 
 # Debian 13 has Docker 26, where CDI is an experiment to be switched on; testing has 28 or newer, where it is on.
 SUITES = ("trixie", "testing")
-PACKAGES = ("docker.io", "docker-cli", "containerd")
+PACKAGES = ("docker.io", "docker-cli", "containerd", "rootlesskit")
 ARCHIVE = "http://deb.debian.org/debian"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 

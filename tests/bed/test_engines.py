@@ -133,26 +133,44 @@ def test_a_life_on_rootful_podman(bed: TestBed, place: Path, way: str) -> None:
     assert life_of(run, place / "project", words) == isolated(1500)
 
 
+def one_who_may(place: Path, *, nodes: bool) -> Path:
+    """A user in the nodes' groups, and the groups for user namespaces where `nodes` says so; the user's project."""
+    (place / "passwd").write_text(f"root:x:0:0::/root:/bin/sh\nkeen:x:1500:1500::{place}/home:/bin/sh\n")
+    (place / "group").write_text("root:x:0:\nkeen:x:1500:\nkfd:x:993:keen\nrender:x:2044:keen\n")
+    (place / "subuid").write_text("keen:200000:65536\n")
+    (place / "subgid").write_text("keen:200000:65536\n" + ("keen:993:1\nkeen:2044:1\n" if nodes else ""))
+    return place / "home/project"
+
+
+ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh")
+
+
 @pytest.mark.parametrize(("runtime", "way"), [("crun", "devices"), ("crun", "cdi"), ("runc", "cdi")])
 def test_a_life_on_rootless_podman(bed: TestBed, place: Path, runtime: str, way: str) -> None:
     """It has no device cgroup: every node is there, a variable chooses, and that is said."""
     generated(bed, place / "cdi")
-    (place / "passwd").write_text(f"root:x:0:0::/root:/bin/sh\nkeen:x:1500:1500::{place}/home:/bin/sh\n")
-    (place / "group").write_text("root:x:0:\nkeen:x:1500:\nkfd:x:993:keen\nrender:x:2044:keen\n")
-    for name in ("subuid", "subgid"):
-        (place / name).write_text("keen:200000:65536\n" + ("keen:993:1\nkeen:2044:1\n" if name == "subgid" else ""))
+    project = one_who_may(place, nodes=runtime == "runc")
     words = f"ENGINE='--engine podman' IMAGE={IMAGE} MORE='--engine podman --via {way}'"
     pull = f"podman pull --quiet --tls-verify=false {IMAGE} > pulled"
-
-    def run(line: str) -> CompletedProcess[str]:
-        alone = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-        script = ("sh", str(HERE / "rootless.sh"), runtime, str(place), "sh", "-c", f"{pull}\n{line}")
-        return bed.run(*alone, *script, as_root=True)
-
-    project = place / "home/project"
-    told = life_of(run, project, words)
+    script = (str(HERE / "rootless.sh"), runtime, str(place), "sh", "-c")
+    told = life_of(lambda line: bed.run(*ALONE, *script, f"{pull}\n{line}", as_root=True), project, words)
     assert told == ["up 0", "runs already", "opened", "1500", "reached chosen", "reached other", "down 0"]
     assert "rootless podman cannot isolate a part of the GPUs" in (project / "err").read_text()
+
+
+@pytest.mark.parametrize("way", ["devices", "cdi"])
+def test_a_life_on_rootless_docker(bed: TestBed, place: Path, small_image: str, way: str) -> None:
+    """The same, and the groups have other numbers inside; root there is the caller outside."""
+    generated(bed, place / "cdi")
+    project = one_who_may(place, nodes=True)
+    image = place / "image.tar"
+    assert bed.run("docker", "save", f"--output={image}", small_image, as_root=True).returncode == 0
+    image.chmod(0o644)
+    script = (str(HERE / "rootless-docker.sh"), str(place), str(engines.unpacked("testing")), str(image), "sh", "-c")
+    words = f"IMAGE={small_image} MORE='--via {way}'"
+    told = life_of(lambda line: bed.run(*ALONE, *script, line, as_root=True), project, words)
+    assert told == ["up 0", "runs already", "opened", "0", "reached chosen", "reached other", "down 0"]
+    assert "rootless docker cannot isolate a part of the GPUs" in (project / "err").read_text()
 
 
 def test_by_cdi_a_gpu_comes_in_by_name_with_its_own_owners(docker: Newer, there: TestBed) -> None:
