@@ -41,7 +41,7 @@ def known(digest: str) -> Audit | None:
     """What was found in an image before, by the digest of its configuration (the engine's image id) or manifest."""
     try:
         file = _file(digest)
-        if file is None or file.stat().st_size > _LIMIT:
+        if file is None or not file.is_file() or file.stat().st_size > _LIMIT:  # a FIFO would be waited for
             return None
         found = json.loads(file.read_bytes())
         if found["format"] != _FORMAT or found["sum"] != _sum(found["audit"]):

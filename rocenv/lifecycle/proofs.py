@@ -40,7 +40,8 @@ def record(identity: str, results: Iterable[ProbeResult], *, level: str, when: s
 def recall(identity: str) -> dict[str, Any] | None:
     """The kept proof of a container: `result`, `level`, `when`, `driver`; None where there is none."""
     try:
-        found = json.loads(_file(identity).read_text(encoding="utf-8"))
+        file = _file(identity)
+        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None  # a FIFO would be waited for
     except (OSError, RuntimeError, ValueError):
         return None
     return {key: found.get(key) for key in ("result", "level", "when", "driver")} if isinstance(found, dict) else None

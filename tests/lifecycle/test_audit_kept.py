@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,17 @@ def test_a_file_that_is_not_as_it_was_written_is_read_anew(damage: object, cache
     assert known(CONFIG) is None
     assert look_inside(source(counted), print).user == "me"
     assert len(counted) == 2
+    assert known(CONFIG) is not None
+
+
+def test_what_is_no_file_is_not_waited_for(cache: Path) -> None:
+    look_inside(source([]), print)
+    for digest in (CONFIG, MANIFEST):
+        file = cache / f"{digest.removeprefix('sha256:')}.json"
+        file.unlink()
+        os.mkfifo(file)
+        assert known(digest) is None
+    assert look_inside(source([]), print).user == "me"
     assert known(CONFIG) is not None
 
 
