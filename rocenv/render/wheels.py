@@ -28,7 +28,8 @@ def wheels(recipe: Recipe, plan: Plan, profile: Profile) -> Recipe:
     if plan.image.rocm is None:
         there = ", ".join(map(str, catalog.available()))
         raise UsageError(
-            f"there are no wheels of ROCm {shown(str(profile.image.rocm))} by target", f"`image: {{rocm: …}}` with: {there}"
+            f"there are no wheels of ROCm {shown(str(profile.image.rocm))} by target",
+            f"`image: {{rocm: …}}` with: {there}",
         )
     found = catalog.wheels(Version.parse(plan.image.rocm), profile.build.wheels or (catalog.TORCH,), gfx)
     return recipe._replace(wheels=found, gfx=gfx, python=PYTHON, what=f"{' '.join(found.names)} from {found.address}")
