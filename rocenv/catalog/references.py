@@ -46,7 +46,7 @@ class Reference:
         if registry == DOCKER_HUB and re.fullmatch(r"[0-9a-f]{64}", repository):
             raise _no_reference(text, "64 hexadecimal digits are an image's id; a digest is written `NAME@sha256:…`")
         if len(repository) > _LONGEST_NAME:
-            raise _no_reference(text, f"a repository's name has {_LONGEST_NAME} signs at most")
+            raise _no_reference(text, f"a repository's name has {_LONGEST_NAME} characters at most")
         port = re.search(r":(\d+)$", registry or "")
         if port is not None and int(port[1]) > _LAST_PORT:
             raise _no_reference(text, f"there is no port {port[1]}")
@@ -90,9 +90,9 @@ def _why(text: str) -> str:
     sign = _SIGNS.search(text)
     rules = (
         (not text, "it is empty"),
-        (len(text) > _LONGEST, f"it has more than {_LONGEST} signs"),
+        (len(text) > _LONGEST, f"it has more than {_LONGEST} characters"),
         ("://" in text, "an address has no scheme here: leave out what stands before `//`"),
-        (sign is not None, f"the sign {sign[0] if sign else ''!r} cannot stand in one"),
+        (sign is not None, f"the character {sign[0] if sign else ''!r} cannot stand in one"),
         (text.startswith(("/", ".", "-")) or ".." in text or "//" in text, "it is written like a path or an option"),
         (at and not re.fullmatch(_DIGEST, digest), "a digest is `sha256:` and 64 small hexadecimal digits"),
         (tagged and not re.fullmatch(_TAG, tag, re.ASCII), "a tag has 1 to 128 letters, digits, `_`, `.` and `-`"),
