@@ -92,7 +92,7 @@ def test_what_is_none(text: str) -> None:
         ("x@sha256:" + "A" * 64, "64 small hexadecimal"),
         ("x@md5:" + "a" * 32, "64 small hexadecimal"),
         ("x" * 600, "more than 512"),
-        ("a/" + "x" * 254, "255 signs"),
+        ("a/" + "x" * 254, "255 characters"),
         ("a" * 64, "an image's id"),
         ("host:65536/x", "no port 65536"),
         ("a..b", "like a path"),
