@@ -160,6 +160,8 @@ def test_image_without_python_or_compiler(docker: Docker, small: str) -> None:
     assert blame(results) == "image"
     kernel = proved(docker, small, "vector_add")
     assert {(r.name, r.result) for r in kernel} == {("hiprtc_add", "error")}, "the fallback, which lacks Python"
+    both = proved(docker, small, "vector_add", "hiprtc_add")
+    assert [(r.name, r.gpu) for r in both] == [(r.name, r.gpu) for r in kernel], "it has stepped in: not once more"
     at_rest(docker, small)
 
 

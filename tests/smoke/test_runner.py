@@ -278,6 +278,13 @@ def test_first_failing_level_stops_those_above() -> None:
     assert {r.cause for r in results if r.result == "skipped"} == {"stopped: the access level failed"}
 
 
+def test_what_does_not_stand_on_a_failed_level_still_runs() -> None:
+    """The libraries of an image say nothing of its framework, which may bring its own."""
+    results = told(Local(), "framework", probes=["rocblas", "torch_matmul"])
+    assert [(r.name, r.result) for r in results if r.level == "libraries"] == [("rocblas", "failed")]
+    assert not any(str(r.cause).startswith("stopped") for r in results)
+
+
 def test_environment_without_gpus_has_nothing_to_prove() -> None:
     results = told(Local("false"), "kernel", [], quick=True)
     assert [(r.name, r.result) for r in results] == [
