@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from rocenv.catalog.references import Reference
 from rocenv.checks.facts import Facts
 from rocenv.checks.files.rewrite import mended
 from rocenv.checks.run import exit_code, run
+from rocenv.engine import Engine
 from rocenv.engine.resolve import look_up
 from rocenv.errors import RocenvError
 from rocenv.host import examine, read_host
 from rocenv.lifecycle.build import built
+from rocenv.lifecycle.prune import leftovers
 from rocenv.model.health import Asked, Document, ImageView
 from rocenv.model.host import Host
 from rocenv.model.plan import EngineFacts
@@ -194,6 +197,17 @@ def resolve(case: Mapping[str, Any], folder: Path) -> Outcome:
     findings = run(Facts(image=view), only=["image.resolve"])
     messages = "\n".join(f"{one.evidence}\n{one.cause}\n{one.fix}" for one in findings)
     return Outcome(exit=exit_code(findings), messages=messages)
+
+
+def clean(case: Mapping[str, Any], folder: Path) -> Outcome:
+    """`rocenv clean --print`: what `rocenv prune --volumes` asks an engine, by one that writes it down."""
+    program = folder / "docker"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {shlex.quote(str(folder / "asked"))}\n')
+    program.chmod(0o755)
+    leftovers(Engine("docker", str(program)), older=timedelta(0), volumes=True)
+    words = (folder / "asked").read_text().splitlines()
+    options = [part for word in words for part in re.sub(r"(owner=)[0-9]+$", r"\1", word).split("=", 1)]
+    return Outcome(argv=[*words, *options])
 
 
 def choose(case: Mapping[str, Any], folder: Path) -> Outcome:

@@ -58,7 +58,6 @@ MARKED = {
     "shm-02": FORMS,
     "shm-03": FORMS,
     "ci-04": FORMS,
-    "ci-05": Mark("pruning what rocenv left", command("prune", "clean")),
     "ci-06": Mark("GPUs by a CI runner's device file", option(plan.command, "devices")),
     "appt-01": APPTAINER,
     "appt-03": APPTAINER,
@@ -83,6 +82,7 @@ RUN: tuple[tuple[str, tuple[Callable[[Case, Path], Outcome], ...]], ...] = (
     ("rocenv k8s doctor", (commands.doctor,)),
     ("rocenv dockerfile", (commands.dockerfile,)),
     ("rocenv build", (commands.dockerfile,)),
+    ("rocenv clean", (commands.clean,)),
     *((f"rocenv {word}", (commands.doctor,)) for word in ("doctor", "lint", "explain", "pull", "test", "ci-check")),
 )
 # Words of the file's own header on where the design holds against a case, and other spellings of the same.

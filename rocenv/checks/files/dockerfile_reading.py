@@ -19,7 +19,9 @@ _KEYWORDS = frozenset(
         *("ONBUILD", "RUN", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR"),
     }
 )
-_HEREDOC = re.compile(r"""<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2""")
+# A document begins with a word of its own (BuildKit's rule): what stands in quotes is the shell's.
+_HEREDOC = re.compile(r"""(?<!\S)[0-9]*<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2""")
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-+])([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))")
 _EXEC_FORM = re.compile(r"\s*(?:--\S+\s+)*(\[.*\])\s*", re.DOTALL)
 _SCRIPT = re.compile(r"-[a-z]*c[a-z]*")
@@ -236,7 +238,10 @@ def _joined(lines: list[str], at: int, escape: str) -> tuple[list[str], int]:
 def _heredocs(lines: list[str], at: int, body: str, name: str) -> tuple[list[str], int]:
     """The lines of the documents that an instruction begins, and the number behind them."""
     found: list[str] = []
+    quoted = [match.span() for match in _QUOTED.finditer(body)]
     for match in _HEREDOC.finditer(body):
+        if any(begin < match.start() < end for begin, end in quoted):
+            continue
         start = at
         while at < len(lines) and (lines[at].lstrip("\t") if match.group(1) else lines[at]) != match.group(3):
             found.append(lines[at])
