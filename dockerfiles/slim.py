@@ -96,23 +96,18 @@ class Cut:
         return struct.pack(header, PACKED, version, method, *sizes, digest) + small, left
 
 
-def zstd(name, kept, *words):
-    """A call of the image's libzstd: Python has no zstd of its own before 3.14."""
+def zstd(name, room, *words):
+    """A call of the image's libzstd (Python has none before 3.14); with `room` bytes to write to, which come first."""
     try:
         import ctypes
 
-        library = ctypes.CDLL("libzstd.so.1")
+        call = getattr(ctypes.CDLL("libzstd.so.1"), name)
     except (ImportError, OSError) as error:
         raise ValueError(f"compressed by zstd, and {error}") from None
-    call = getattr(library, name)
-    call.restype = ctypes.c_size_t
-    room = ctypes.create_string_buffer(kept)
-    done = call(*[room] * bool(kept), *[ctypes.c_size_t(kept)] * bool(kept), *map(typed(ctypes), words))
-    return room.raw[:done] if kept and done <= kept else done
-
-
-def typed(ctypes):
-    return lambda word: ctypes.c_size_t(word) if isinstance(word, int) else word
+    call.restype, kept = ctypes.c_size_t, ctypes.create_string_buffer(room)
+    words = (kept, room, *words) if room else words
+    done = call(*[ctypes.c_size_t(word) if isinstance(word, int) else word for word in words])
+    return kept.raw[:done] if room and done <= room else done
 
 
 def unpack(data, size, method):
@@ -147,7 +142,7 @@ class Elf:
 
     def named(self, name):
         word = name + b"\0"
-        return [one for one in self.sections if self.data[self.text + one[0] :][: len(word)] == word]
+        return [one for one in self.sections if self.data[self.text + one[0] : self.text + one[0] + len(word)] == word]
 
     def pointers(self, wrappers):
         """Where each wrapper says that its bundle lies: (address of the bundle, places of the file that say so)."""
@@ -178,7 +173,7 @@ def slimmed(data, cut):
     places = sorted({pointer for pointer, _ in pointers})
     if not places or places[0] != address:
         raise ValueError("bundles that nothing points to")
-    new, moved = b"", {}
+    new, moved = bytearray(), {}
     for place, end in zip(places, [*places[1:], address + size]):
         part = data[start + place - address : start + end - address]
         if not part.startswith((BUNDLE, PACKED)):

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"[A-Za-z0-9._][A-Za-z0-9._/+-]{0,200}")
 _PROGRAM = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
 _HIPIFY = {"perl": "hipify-perl", "clang": "hipify-clang"}
+# Debian 13's hipcc is its clang 17, which its cmake 3.31 does not find by itself.
+_COMPILERS = (
+    "-DCMAKE_C_COMPILER=clang-17",
+    "-DCMAKE_CXX_COMPILER=clang++-17",
+    "-DCMAKE_HIP_COMPILER=/usr/bin/clang++-17",
+)
 _DEBIAN = "debian"  # the template whose packages a project is compiled with on a bare system
 
 
@@ -31,9 +37,10 @@ def from_source(recipe: Recipe, plan: Plan, profile: Profile) -> Recipe:
         raise UsageError(f"`build.source.hipify`: {shown(str(wish.hipify))} is unknown", "`perl` or `clang`")
     needed = tuple(package("apt", name, context=False) for name in wish.packages)
     image, rocm = _image(plan.image.reference), None
+    compilers: tuple[str, ...] = ()
     if profile.build.os:
         rocm = _debian(distributions.system(profile.build.os))
-        needed = (*_tools(wish), *needed)
+        needed, compilers = (*_tools(wish), *needed), () if wish.files else _COMPILERS
     elif needed and recipe.manager is None:
         raise UsageError(
             "`build.source.packages`: nothing tells the system of the image", "install them in the image that is named"
@@ -44,7 +51,7 @@ def from_source(recipe: Recipe, plan: Plan, profile: Profile) -> Recipe:
         files=tuple(_file("files", name) for name in wish.files),
         hipify=wish.hipify,
         program=_program(wish, profile.name),
-        options=tuple(_option(one) for one in wish.options),
+        options=(*compilers, *(_option(one) for one in wish.options)),
         packages=needed,
         runtime=runtime,
     )

@@ -67,6 +67,13 @@ def test_on_debian_the_compiler_stays_in_its_stage() -> None:
         text("ubuntu:24.04", build={"os": "ubuntu-24.04"})
 
 
+def test_cmake_is_told_debians_compiler() -> None:
+    """Tried with cmake 3.31.10 and 4.4: without it the compiler of HIP is not found."""
+    written = text("debian:13", files=(), options=("-DOWN=1",), build={"os": "debian-13"})
+    assert "-DCMAKE_HIP_COMPILER=/usr/bin/clang++-17 -DOWN=1" in written
+    assert "clang" not in text("debian:13", build={"os": "debian-13"})
+
+
 def test_packages_of_the_image_are_not_those_of_compiling() -> None:
     written = text(packages=("ninja-build",), build={"packages": packages(apt=("git",))})
     first, _, second = written.partition("\nFROM ")
