@@ -24,7 +24,7 @@ from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
-ROCENV = [PYTHON, "-m", "rocenv"]
+ROCENV = [str(Path(PYTHON).with_name("rocenv"))]  # as people call it
 BED = CHECKOUT / "tests" / "bed"
 SMALL_IMAGE = "rocenv/small:1"  # the bed keeps it in its registry
 PARTITIONED_HOST = "mi300x-cpx"
@@ -174,11 +174,11 @@ def engine(report: Report, rounds: int, folder: Path) -> None:
             subprocess.run([PYTHON, str(BED), "stop", "test"], check=True)
         return
     os.chdir(folder)
-    (folder / "rocenv.yaml").write_text(f"extends: hip\nimage: {{reference: '{SMALL_IMAGE}'}}\n")
-    up = [*ROCENV, "up", "--no-test", "--name"]
+    wish = ["hip", "--image", SMALL_IMAGE]
+    up = [*ROCENV, "up", *wish, "--no-test", "--name"]
     spend(["docker", "pull", SMALL_IMAGE])
     spend([*up, "there"])
-    planned = subprocess.run([*ROCENV, "plan", "--name", "docker", "--json"], capture_output=True, check=True)
+    planned = subprocess.run([*ROCENV, "plan", *wish, "--name", "docker", "--json"], capture_output=True, check=True)
     plan = json.loads(planned.stdout)
     made = {name: plan["container"].removesuffix("docker") + name for name in ("docker", "rocenv", "there")}
     cases = [

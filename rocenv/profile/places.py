@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocenv.errors import UsageError
+from rocenv.profile.compiled import built_in
 from rocenv.profile.tree import Table, read_yaml
 from rocenv.resources import SYSTEM, data_folder, user_folder
 
 SETTINGS = "rocenv.yaml"
+BUILT_IN = "profiles"
 
 
 class Place(NamedTuple):
@@ -24,6 +26,8 @@ class Place(NamedTuple):
 
     def profile(self, name: str) -> Table | None:
         """The profile `name` as this place has it, or None."""
+        if self.label == BUILT_IN:
+            return built_in(self.profiles, name, self.label)
         return read_file(self.profiles / f"{name}.yaml", f"{self.label}/{name}.yaml")
 
     def general(self) -> Table | None:
@@ -42,7 +46,7 @@ class Place(NamedTuple):
 def places() -> tuple[Place, ...]:
     """Built-in, the system's, the user's: later ones win."""
     found = [
-        Place("profiles", data_folder("profiles"), None),
+        Place(BUILT_IN, data_folder("profiles"), None),
         Place(str(SYSTEM), SYSTEM / "profiles", SYSTEM / SETTINGS),
     ]
     user = user_folder()
