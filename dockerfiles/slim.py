@@ -11,7 +11,7 @@ import sys
 import zlib
 
 BUNDLE, PACKED, WRAPPER = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", 0x48495046
-PAGE, LOAD, PHDR, INTERP, NOBITS, RELA, RELATIVE, AMDGPU = 4096, 1, 6, 3, 8, 4, 8, 224
+PAGE, LOAD, PHDR, NOBITS, RELA, SYMBOL, RELATIVE, AMDGPU = 4096, 1, 6, 8, 4, 1, 8, 224
 BROKEN = (struct.error, zlib.error)
 REPORT = "/etc/rocenv/slim.json"
 ELSEWHERE = ("/proc", "/sys", "/dev", "/run", "/tmp")
@@ -156,6 +156,9 @@ class Elf:
                 address, info, addend = struct.unpack_from("<QQQ", self.data, at)
                 if address in slots and info & 0xFFFFFFFF == RELATIVE:
                     slots[address] = [addend, [at + 16] + (slots[address][1] if slots[address][0] else [])]
+                elif address in slots and info & 0xFFFFFFFF == SYMBOL:
+                    symbol = self.sections[section[6]][4] + 24 * (info >> 32)
+                    slots[address] = [struct.unpack_from("<Q", self.data, symbol + 8)[0] + addend, []]
         return list(slots.values())
 
 
@@ -181,6 +184,8 @@ def slimmed(data, cut):
         new += bytes(-len(new) % PAGE)
         moved[place] = address + len(new)
         new += cut.pruned(part)[0]
+    if any(moved[one] != one and not spots for one, spots in pointers):
+        raise ValueError("a bundle that a symbol names, behind others")
     return laid(elf, fat[0], new, {at: moved[one] for one, spots in pointers for at in spots})
 
 

@@ -31,7 +31,8 @@ int main() {
 }
 """
 # Python and bash of the stand-in's on busybox, and beside them what a compiler and a linker made for three targets:
-# programs and libraries by GNU ld and by lld, at fixed addresses and at any, with relocations in each form.
+# programs and libraries by GNU ld and by lld, at fixed addresses and at any, with relocations in each form, and one
+# with relocatable device code.
 DOCKERFILE = f"""
 FROM {images.STAND_IN} AS made
 COPY one.hip two.hip /
@@ -43,6 +44,8 @@ RUN many="--offload-arch=gfx90a --offload-arch=gfx942 --offload-arch=gfx1100" &&
  && hipcc -no-pie one.o two.o -o /made/fixed \\
  && hipcc -shared one.o two.o -o /made/libgnu.so \\
  && hipcc -fuse-ld=lld -shared one.o two.o -o /made/liblld.so \\
+ && hipcc -fgpu-rdc $many -fPIC -c one.hip -o rdc.o \\
+ && hipcc -fgpu-rdc --hip-link $many -shared rdc.o -o /made/librdc.so \\
  && hipcc --genco $many one.hip -o /made/loose.hsaco \\
  && mkdir -p /kept && cp -L --parents /bin/bash /usr/bin/python3 /kept \\
  && cp -L --parents $(ldd /bin/bash /usr/bin/python3 | grep -v ':$' | grep -o '/[^ ]*' | sort -u) /kept \\
@@ -65,7 +68,7 @@ JUDGE = r"""
 set -e
 cd "$1"
 for one in gnu lld relr fixed; do ./$one; done
-for one in gnu lld relr fixed libgnu.so liblld.so loose.hsaco; do
+for one in gnu lld relr fixed libgnu.so liblld.so librdc.so loose.hsaco; do
   file=$one
   if [ $one != loose.hsaco ]; then
     file=/tmp/fat; /usr/lib/llvm-17/bin/llvm-objcopy -O binary --only-section=.hip_fatbin $one $file
@@ -74,7 +77,7 @@ for one in gnu lld relr fixed libgnu.so liblld.so loose.hsaco; do
   clang-offload-bundler-17 --unbundle --type=o --input=$file --targets=hipv4-amdgcn-amd-amdhsa--gfx942 --output=/tmp/co
   echo "$one code: $(sha256sum < /tmp/co)"
 done
-for one in libgnu.so liblld.so; do
+for one in libgnu.so liblld.so librdc.so; do
   place=$(readelf -SW $one | grep ' .hipFatBinSegment' | sed 's/.*PROGBITS *//' | cut -d' ' -f1,3)
   python3 - "$PWD/$one" $place <<'END'
 import ctypes, sys
@@ -137,10 +140,10 @@ def test_one_target_of_three_is_left_and_all_works_as_before(fat: TestBed) -> No
     said_before, said_after = judged(fat, "before"), judged(fat, "after")
     everything = {line.replace("gfx1100 gfx90a gfx942", "gfx942") for line in said_before}
     assert set(said_after) == everything, "the same output, the same code, bundles where the libraries say"
-    assert sum(line.endswith("gfx1100 gfx90a gfx942") for line in said_before) == 7
+    assert sum(line.endswith("gfx1100 gfx90a gfx942") for line in said_before) == 8
     for one in sorted(before.iterdir()):
         fell, there = one.stat().st_size - (after / one.name).stat().st_size, after / one.name
-        bundles = 1 if one.name == "loose.hsaco" else 2
+        bundles = 1 if one.name in ("loose.hsaco", "librdc.so") else 2
         assert 0 <= fell - 2 * bundles * TABLE < 10 * PAGE, "two targets of three, in each bundle"
         assert fell % PAGE == 0 or one.name == "loose.hsaco"
         assert there.stat().st_mode == one.stat().st_mode
@@ -152,7 +155,7 @@ def test_one_target_of_three_is_left_and_all_works_as_before(fat: TestBed) -> No
     assert config["Labels"]["own.label"] == "it stays"
     assert fat.docker("run", "--rm", "--network=none", reference).stdout == "a b\n"
     sizes = [int(config["Labels"][f"rocenv.image.size.{when}"]) for when in ("before", "after")]
-    fell = 2 * 5_000_000 + 13 * 2 * TABLE  # two data files, and thirteen bundles in seven files
+    fell = 2 * 5_000_000 + 14 * 2 * TABLE  # two data files, and fourteen bundles in eight files
     assert 0 <= sizes[0] - sizes[1] - fell < 500_000
     assert f"{FAT}: " in done.stderr
     files = fat.docker("run", "--rm", reference, "ls /opt/rocblas/library /opt/miopen/db").stdout.split()
