@@ -189,6 +189,17 @@ def slimmed(data, cut):
     return laid(elf, fat[0], new, {at: moved[one] for one, spots in pointers for at in spots})
 
 
+def filled_up(data, start, behind, new, patches):
+    """The file as long as it was: less than a page fell. None where nothing did."""
+    if len(new) > behind - start or data[start : start + len(new)] == new:
+        return None
+    whole = bytearray(data)
+    whole[start:behind] = new.ljust(behind - start, b"\0")
+    for at, value in patches.items():
+        struct.pack_into("<Q", whole, at, value)
+    return whole
+
+
 def laid(elf, fat, new, patches):
     """The file anew: what follows the bundles moves up by whole pages, with a segment of its own, at its addresses."""
     data, start, behind, segments = elf.data, fat[4], fat[4] + fat[5], elf.segments
@@ -204,7 +215,7 @@ def laid(elf, fat, new, patches):
     filled = table + (56 * (len(segments) + 1) if split else 0)
     up = (stop - filled) // page * page
     if up <= 0:
-        return None
+        return filled_up(data, start, behind, new, patches)
     for one in segments:
         one[2] -= up if one[2] >= behind else 0
     if split:

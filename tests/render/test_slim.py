@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import importlib.util
 import json
@@ -27,6 +28,7 @@ from rocenv.render.dockerfile import render_dockerfile
 from rocenv.render.recipe import recipe_of
 
 SCRIPT = Path(__file__).parents[2] / "dockerfiles" / "slim.py"
+OBJECTS = Path(__file__).parents[1] / "image" / "objects"
 HOST = "host-x86_64-unknown-linux--"
 FORMS = {1: "<4sHHIQ", 2: "<4sHHIIQ", 3: "<4sHHQQQ"}  # LLVM's "Clang Offload Bundler": versions of the header
 
@@ -123,6 +125,21 @@ def test_compressed_bundles_are_compressed_again(slim: ModuleType, version: int,
     assert version == 1 or fields[3] == len(new)
     # as LLVM makes it: the low half of the MD5 of what was compressed
     assert fields[-1] == int.from_bytes(hashlib.md5(plain, usedforsecurity=False).digest()[:8], "little")
+
+
+@pytest.mark.parametrize(
+    ("file", "target"), [("four-plain", "gfx942"), ("linked-late", "gfx90a"), ("two-compressed", "gfx1201")]
+)
+def test_libraries_that_compilers_made(slim: ModuleType, file: str, target: str) -> None:
+    """By LLVM 22 (tests/image/objects/README.md); where less than a page falls the file stays as long as it was."""
+    data = gzip.decompress((OBJECTS / f"{file}.so.gz").read_bytes())
+    new = slim.slimmed(data, slim.Cut({target: set()}))
+    search = code.CodeSearch()
+    search.feed(bytes(new))
+    search.end()
+    assert (list(search.targets), search.unreadable) == ([target], 0)
+    assert len(new) < len(data) if file == "four-plain" else len(new) == len(data)
+    assert slim.slimmed(bytes(new), slim.Cut({target: set()})) is None, "nothing is left to cut"
 
 
 NAMES = {
