@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from render.recipes import profile
 
-from rocenv.lifecycle.build import built, written
+from rocenv.lifecycle.build import _from, built, written
 from rocenv.model.plan import EngineFacts, ImageChoice, Plan
 
 if TYPE_CHECKING:
@@ -87,6 +87,14 @@ def test_the_name_is_known_before_the_text(tmp_path: Path) -> None:
     )
     assert (name.image.reference, name.dockerfile) == (whole.image.reference, None)
     assert written(name) == whole.dockerfile
+
+
+def test_a_base_under_another_name_is_named_so_in_every_stage() -> None:
+    """A Dockerfile cannot name an image's id: each FROM of the base gets the name, and no other line changes."""
+    text = "FROM own/base:1 AS build\nRUN echo FROM own/base:1\nFROM own/other:2\nFROM own/base:1\nFROM scratch\n"
+    assert _from(text, "held:3") == (
+        "FROM held:3 AS build\nRUN echo FROM own/base:1\nFROM own/other:2\nFROM held:3\nFROM scratch\n"
+    )
 
 
 def test_another_template_is_another_image(tmp_path: Path) -> None:
