@@ -42,7 +42,7 @@ def test_processes_with_what_they_hold_and_their_container(eight: Path) -> None:
 
 
 def test_idle_is_what_no_process_holds_anything_of(eight: Path) -> None:
-    assert with_idle(read_host(str(eight)), "idle", str(eight)).idle == {2, 3, 4, 5, 6, 7}
+    assert with_idle(read_host(str(eight)), "idle", str(eight)).idle == frozenset({2, 3, 4, 5, 6, 7})
 
 
 def test_memory_that_nobody_tells_of_is_somebody_s(eight: Path) -> None:
@@ -50,7 +50,7 @@ def test_memory_that_nobody_tells_of_is_somebody_s(eight: Path) -> None:
     host = read_host(str(eight))
     write(eight / f"root/sys/bus/pci/devices/{host.gpus[5].bdf}/mem_info_vram_used", f"{9 * GIB}\n")
     write(eight / f"root/sys/bus/pci/devices/{host.gpus[6].bdf}/mem_info_vram_used", f"{300 << 20}\n")
-    assert with_idle(host, "idle=2", str(eight)).idle == {2, 3, 4, 6, 7}
+    assert with_idle(host, "idle=2", str(eight)).idle == frozenset({2, 3, 4, 6, 7})
     assert read_usage(str(eight))[2][5] == 9 * GIB
 
 

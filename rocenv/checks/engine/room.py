@@ -14,6 +14,8 @@ _FULL = 5 << 30
 _FEW_INODES = 500_000
 _NO_INODES = 50_000
 _FREE = "`docker system prune`, or a larger disk by `data-root` in /etc/docker/daemon.json"
+# AMD's wheels come by target: what is made of them holds these GPUs' code alone, and nothing large is pulled before.
+_SMALLER = "; or `rocenv build pytorch --template wheels`, which fetches the code of these GPUs alone"
 _FREE_PODMAN = "`podman system prune`, or a larger disk by `graphroot` in storage.conf"
 
 
@@ -43,7 +45,8 @@ def disk(facts: Facts) -> Answer:
         evidence = f"{free}; {image.reference} takes about {size(needed)}"
         if health.free_bytes >= needed:
             return ok(evidence)
-        return fail(evidence, "the image does not fit: the pull would end with no space left on device", fix)
+        smaller = _SMALLER if "pytorch" in image.reference else ""
+        return fail(evidence, "the image does not fit: the pull would end with no space left on device", fix + smaller)
     verify = f"df -h {place}"
     if health.free_bytes < _FULL:
         return fail(free, "the engine's disk is full: no image of ROCm fits, and builds fail", fix, verify=verify)
