@@ -86,7 +86,8 @@ _IMAGES = (
         r"|pinging container registry (?P<pinged>[^:\s]+(?::\d+)?): (?P<ping>.+)",
         ImageError,
         "the registry of `{image}` cannot be reached: {said}",
-        "look at the network and proxy of the engine; `--image` takes one that is here already (`docker images`)",
+        "look at the network and proxy of the engine; where there is none, `rocenv bundle load FILE` brings in what "
+        "`rocenv bundle save FILE` packed elsewhere",
     ),
     Saying(
         r"invalid reference format|repository name must be lowercase|could not parse reference|invalid tag format",

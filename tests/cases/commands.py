@@ -22,6 +22,7 @@ from rocenv.checks.files.rewrite import mended
 from rocenv.checks.run import exit_code, run
 from rocenv.engine import Engine
 from rocenv.engine.resolve import look_up
+from rocenv.engine.words import explain
 from rocenv.errors import RocenvError
 from rocenv.host import examine, read_host
 from rocenv.lifecycle.build import built
@@ -197,6 +198,14 @@ def resolve(case: Mapping[str, Any], folder: Path) -> Outcome:
     findings = run(Facts(image=view), only=["image.resolve"])
     messages = "\n".join(f"{one.evidence}\n{one.cause}\n{one.fix}" for one in findings)
     return Outcome(exit=exit_code(findings), messages=messages)
+
+
+def without_network(case: Mapping[str, Any], folder: Path) -> Outcome:
+    """`rocenv run --offline --image X` of an image that is not here: what a pull without a network comes to."""
+    said = 'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host'
+    image = case["repro"]["command"].rpartition(" ")[2]
+    error = explain(said, engine="docker", image=image)
+    return Outcome(exit=error.code, messages=f"{error.message} {error.hint}")
 
 
 def clean(case: Mapping[str, Any], folder: Path) -> Outcome:

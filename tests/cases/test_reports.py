@@ -59,7 +59,6 @@ MARKED = {
     "ci-06": Mark("GPUs by a CI runner's device file", option(plan.command, "devices")),
     "appt-01": APPTAINER,
     "appt-03": APPTAINER,
-    "offline-01": Mark("working offline, from images kept", option(plan.command, "offline")),
     "select-08": Mark(
         "a subset of which HIP sees nothing: choosing it by variable on demand", option(up.command, "by_")
     ),
@@ -69,6 +68,7 @@ MARKED = {
 
 # By the first words of a command: what tells the verdicts, and what else is run for it.
 RUN: tuple[tuple[str, tuple[Callable[[Case, Path], Outcome], ...]], ...] = (
+    ("rocenv run --print --offline", (commands.without_network,)),
     ("rocenv run", (commands.plan, commands.doctor)),
     ("rocenv test --gpus", (commands.plan,)),
     ("rocenv facts", (commands.detect, commands.doctor)),
@@ -90,6 +90,8 @@ AMENDED: dict[str, dict[str, Any]] = {
     },
     # Its words name no GPU; what it asks is that the second of an inherited list is given.
     "select-06": {"argv_has": ["--device=/dev/dri/renderD131"], "argv_lacks": ["--device=/dev/dri/renderD129"]},
+    # `docker save` and `load` with the lock beside the image, and every byte verified.
+    "offline-01": {"message_has": ["rocenv bundle save", "rocenv bundle load"]},
     # What makes a small image without pulling the large one first.
     "disk-02": {"fix_has": ["--template wheels"]},
     "select-09": {"argv_has": ["--device=/dev/dri/renderD128"], "argv_lacks": ["--device=/dev/dri/renderD129"]},
