@@ -65,7 +65,7 @@ def test_the_training_learns_on_the_cpu(bed: TestBed) -> None:
         (bed.project / file).write_text(re.sub(r"build:\n( .*\n)+", "", text) if file == "rocenv.yaml" else text)
     assert bed.docker("pull", "--quiet", images.STAND_IN).returncode == 0
     done = bed.rocenv(
-        "run", "--env", "OMP_NUM_THREADS=1", "--", "python", "train.py", "--device", "cpu", "--steps", "400"
+        "run", "--env", "OMP_NUM_THREADS=1", "--", "python", "train.py", "--device", "cpu", "--steps", "200"
     )
     assert done.returncode == 0, done.stderr
     assert "HIP None, on the CPU" in done.stdout

@@ -29,7 +29,7 @@ def main() -> None:
     what = torch.cuda.get_device_name(device) if device.type == "cuda" else "the CPU"
     print(f"torch {torch.__version__}, HIP {torch.version.hip}, on {what}")
     network = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2)).to(device)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-2)
     writer = None
     if wanted.log:
         from torch.utils.tensorboard import SummaryWriter
