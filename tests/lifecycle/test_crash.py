@@ -93,14 +93,8 @@ def killer(life: Life, tmp_path: Path) -> Killer:
     return Killer(life, tmp_path)
 
 
-def settled(life: Life) -> None:
-    """The engine's client that a kill left behind has come to its end: docker answers for the project in peace."""
-    while subprocess.run(["pgrep", "-f", f"docker .*{life.project}"], capture_output=True, check=False).returncode == 0:
-        pass
-
-
 def at_rest(killer: Killer) -> None:
-    """The same, for every call of docker that a kill left behind, whatever it names."""
+    """Every call of docker that a kill left behind has come to its end, whatever it names."""
     shims = str(killer.folder / "bin")
     while subprocess.run(["pgrep", "-f", shims], capture_output=True, check=False).returncode == 0:
         pass
@@ -121,7 +115,7 @@ def assert_nothing(life: Life) -> None:
 def test_up_killed_at_each_step_is_mended_by_the_next_up(life: Life, killer: Killer) -> None:
     steps = 0
     for _ in killer.walk("up", "before", signal.SIGKILL):
-        settled(life)
+        at_rest(killer)
         killer.run("up")
         assert_up(life)
         killer.run("down")
@@ -135,7 +129,7 @@ def test_down_killed_at_each_step_is_finished_by_the_next_down(life: Life, kille
     steps = 0
     killer.run("up")
     for _ in killer.walk("down", "before", signal.SIGKILL):
-        settled(life)
+        at_rest(killer)
         killer.run("down")
         assert life.containers() == []
         killer.run("up")
