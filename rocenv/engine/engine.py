@@ -151,7 +151,7 @@ class Engine(Builder):
             return []
         rows = self._answer(["inspect", "--format", "{{json .Mounts}}", *containers]).stdout.splitlines()
         with self._read("inspect"):
-            mounts = [mount for row in rows for mount in json.loads(row) or ()]
+            mounts = [mount for row in rows if row for mount in json.loads(row) or ()]  # of what is gone: an empty row
             return list(dict.fromkeys(str(mount["Name"]) for mount in mounts if mount.get("Type") == "volume"))
 
     # Effects

@@ -72,10 +72,12 @@ class Store(Client):
 
         if not containers:
             return {}
-        # A container or an image may be gone by now: what there is of the others is answered all the same.
+        # A container or an image may be gone by now (an empty row): the others are answered for all the same.
         rows = self._answer(["inspect", "--format", "{{.Id}} {{.Image}} {{.Config.Image}}", *containers]).stdout
         with self._read("inspect"):
-            made = {there: (image, reference) for there, image, reference in map(str.split, rows.splitlines())}
+            made = {
+                there: (image, reference) for there, image, reference in map(str.split, filter(None, rows.splitlines()))
+            }
             images = {image for image, _ in made.values()}
             return image_digests(made, self._answer(["image", "inspect", *images]).stdout)
 
@@ -85,7 +87,7 @@ class Store(Client):
             return {}
         rows = self._answer(["inspect", "--format", "{{.Id}} {{.Image}}", *containers]).stdout
         with self._read("inspect"):
-            pairs = [(there, image) for there, image in map(str.split, rows.splitlines())]
+            pairs = [(there, image) for there, image in map(str.split, filter(None, rows.splitlines()))]
         return {there: image if ":" in image else f"sha256:{image}" for there, image in pairs}
 
     def tag(self, image: str, reference: str) -> None:

@@ -269,3 +269,11 @@ class TestCaches:
         finally:
             docker("rm", "-f", f"rocenv-{life.project}-hip")
             docker("rmi", bare)
+
+
+def test_of_a_container_that_is_gone_nothing_is_known(life: Life) -> None:
+    """Docker answers for one that another process has just removed with an empty line."""
+    gone = ["0" * 64]
+    assert life.engine.mounted(gone) == []
+    assert life.engine.digests(gone) == {}
+    assert life.engine.made_of(gone) == {}
