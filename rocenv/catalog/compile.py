@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from rocenv.catalog.shapes import SHAPES
@@ -42,13 +43,23 @@ def main() -> None:
         path.unlink()
         print(f"removed {path}")  # noqa: T201
     for path, text in texts.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-            print(f"wrote {path}")  # noqa: T201
+        renew(path, text)
+
+
+def renew(path: Path, text: str) -> None:
+    """Write the file if its text has changed, and name it then."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path}")  # noqa: T201
+
+
+def run(program: Callable[[], None]) -> None:
+    """Run a compiler's `main`; a fault in what people wrote ends it in words."""
+    try:
+        program()
+    except UsageError as error:
+        sys.exit(f"error: {error.message}\n\nhint: {error.hint}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UsageError as error:
-        sys.exit(f"error: {error.message}\n\nhint: {error.hint}")
+    run(main)

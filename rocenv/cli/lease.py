@@ -79,14 +79,10 @@ def _lines(row: Row) -> list[tuple[str, ...]]:
 
 
 def _json(row: Row) -> dict[str, Any]:
-    gpu = row.gpu
+    from rocenv.report.usage import named
+
     return {
-        "index": gpu.index,
-        "gfx": gpu.gfx,
-        "bdf": gpu.bdf,
-        "partition": gpu.partition.index,
-        "uuid": gpu.uuid,
-        "render_node": gpu.render_node,
+        **named(row.gpu),
         "lease": row.holders[0].mode if row.holders else None,
         "holders": [{"pid": one.pid, "mode": one.mode, "uid": one.uid, "command": one.command} for one in row.holders],
     }

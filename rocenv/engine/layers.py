@@ -14,6 +14,7 @@ from rocenv.image import archive
 from rocenv.image.layer import Layer, Room, read_layer
 from rocenv.image.stream import DamagedError, Stream, expanded
 from rocenv.image.tar import Tar
+from rocenv.report.text import size
 
 if TYPE_CHECKING:
     import subprocess
@@ -124,18 +125,12 @@ def from_registry(engine: Engine | None, reference: Reference, *, platform: str 
         with closing(found):
             room, layers = Room(), []
             for number, one in enumerate(found.manifest.layers, 1):
-                tell(f"reading layer {number} of {len(found.manifest.layers)} ({_size(one.size)})")
+                tell(f"reading layer {number} of {len(found.manifest.layers)} ({size(one.size)})")
                 layers.append(read_layer(registry.blob(found, one), one.digest, room))
             return Read(found.manifest.config.digest, found.manifest.digest, registry.read_config(found), layers)
 
     manifest = found.manifest
     return Source(reference.familiar, "registry", manifest.config.digest, manifest.digest, read)
-
-
-def _size(count: int) -> str:
-    from rocenv.report.text import size
-
-    return size(count)
 
 
 # A saved file

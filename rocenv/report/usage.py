@@ -22,6 +22,18 @@ class Using(Protocol):
     def vram(self) -> Mapping[int, int]: ...  # noqa: D102
 
 
+def named(gpu: Gpu) -> dict[str, Any]:
+    """A GPU by all its names, as every answer has them."""
+    return {
+        "index": gpu.index,
+        "gfx": gpu.gfx,
+        "bdf": gpu.bdf,
+        "partition": gpu.partition.index,
+        "uuid": gpu.uuid,
+        "render_node": gpu.render_node,
+    }
+
+
 def usage_json(
     host: Host, found: Sequence[Using], memory: Mapping[int, int | None], names: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -31,12 +43,7 @@ def usage_json(
         "status": "ok",
         "gpus": [
             {
-                "index": gpu.index,
-                "gfx": gpu.gfx,
-                "bdf": gpu.bdf,
-                "partition": gpu.partition.index,
-                "uuid": gpu.uuid,
-                "render_node": gpu.render_node,
+                **named(gpu),
                 "card_vram_bytes": gpu.card_vram_bytes,
                 "card_vram_used_bytes": memory.get(gpu.index),
                 "processes": [
